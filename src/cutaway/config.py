@@ -1,0 +1,65 @@
+"""Settings: read once at the start from the home's config.toml and the environment, then passed on."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cutaway.errors import SettingsError
+
+Mode = Literal["text", "vector", "hybrid"]
+Fusion = Literal["calibrated-dismax", "dismax-0.3", "rrf"]
+Grouping = Literal["note", "row"]
+
+
+class Settings(BaseModel):
+    """Everything a user may choose once. What affects ranking is copied into every plan."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    embedder: str = Field("bge-small-en-v1.5", description="Embedding model, or `none` for text search only.")
+    chunk_chars: int = Field(900, ge=100, le=8_000, description="Characters a passage aims at.")
+    context_line: bool = Field(True, description="Embed a passage together with its title and headings.")
+    mode: Mode = Field("hybrid", description="How to search when the request does not say.")
+    group: Grouping = Field("note", description="Whether a result is a note or a single row.")
+    limit: int = Field(10, ge=1, le=1_000, description="Results on a page.")
+    fusion: Fusion = Field("calibrated-dismax", description="Formula that joins the two legs.")
+    tie_breaker: float = Field(0.5, ge=0, le=1, description="Share of the weaker signal in calibrated-dismax.")
+    saturation: float = Field(1.5, gt=0, le=10, description="Where the calibrated lexical score is half way.")
+    min_similarity: float = Field(0.0, ge=0, le=1, description="Cosine below which the vector leg is silent for a row.")
+    window: int = Field(200, ge=10, le=4_096, description="Candidates each leg contributes to page one.")
+    weak_below: float = Field(0.45, ge=0, le=1.5, description="An answer whose best score is lower is called weak.")
+
+
+def default_home() -> Path:
+    """Where the index lives unless told otherwise: CUTAWAY_HOME, else the platform's data folder."""
+    return Path(os.environ.get("CUTAWAY_HOME") or platformdirs.user_data_path("cutaway", appauthor=False))
+
+
+def load_settings(home: Path) -> Settings:
+    """Settings of a home: defaults, then config.toml, then CUTAWAY_… variables. Raises SettingsError."""
+    file = home / "config.toml"
+    chosen: dict[str, Any] = {}
+    if file.is_file():
+        try:
+            chosen = tomllib.loads(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise SettingsError(f"{file} cannot be read as TOML: {error}") from None
+    for name in Settings.model_fields:
+        if (value := os.environ.get(f"CUTAWAY_{name.upper()}")) is not None:
+            chosen[name] = value
+    return validated(chosen, f"{file} or the environment")
+
+
+def validated(chosen: dict[str, Any], origin: str) -> Settings:
+    """Settings from plain values; an error names the field and what it allows."""
+    try:
+        return Settings.model_validate(chosen)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise SettingsError(f"setting not accepted in {origin}: {faults}") from None

@@ -1,0 +1,56 @@
+"""Every error a caller may catch."""
+
+from __future__ import annotations
+
+
+class CutawayError(Exception):
+    """Something the user can act on; the message says what happened and what to do next."""
+
+
+class UsageError(CutawayError):
+    """A request that cannot be carried out as asked."""
+
+
+class SettingsError(UsageError):
+    """A setting with an unknown name or a value out of range."""
+
+
+class RootMissing(CutawayError):
+    """A project's folder cannot be read; its index is kept as it was."""
+
+
+class UnknownProject(UsageError):
+    """No project of that name is in this index."""
+
+
+class NoteNotFound(CutawayError):
+    """No note answers to that path, title, permalink or alias."""
+
+
+class AmbiguousNote(UsageError):
+    """Several notes answer to the same name."""
+
+    def __init__(self, name: str, candidates: tuple[str, ...]) -> None:
+        listing = "\n".join(f"  {path}" for path in candidates)
+        super().__init__(f"{name!r} names {len(candidates)} notes; give one of these paths:\n{listing}")
+        self.candidates = candidates
+
+
+class IndexMissing(CutawayError):
+    """Nothing has been indexed in this home yet."""
+
+
+class IndexBusy(CutawayError):
+    """Another process is writing the index."""
+
+
+class IndexMismatch(CutawayError):
+    """The index was built with another schema or another model than the one in use."""
+
+
+class ModelUnavailable(CutawayError):
+    """The embedding model's files or packages are not installed, or not the ones we know."""
+
+
+class BadVector(CutawayError):
+    """A vector that is not finite, is zero, or has the wrong dimension."""

@@ -1,0 +1,1 @@
+"""Faces parse, call and present. They show what the engine recorded and add nothing."""

@@ -1,0 +1,99 @@
+"""What can be typed: commands and options. Each command's work is imported when it runs."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from cutaway import __version__
+
+_Parsers = Any
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of every command."""
+    top = argparse.ArgumentParser(
+        prog="cutaway",
+        description="Hybrid search for Markdown notes that shows its work.",
+        epilog="Start with: cutaway index FOLDER, then: cutaway search WORDS",
+        allow_abbrev=False,
+    )
+    top.add_argument("-V", "--version", action="version", version=f"cutaway {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _index(commands)
+    _search(commands)
+    inspect = commands.add_parser("inspect", help="look inside: notes as indexed, searches as executed")
+    views = inspect.add_subparsers(title="views", metavar="VIEW", required=True)
+    _inspect_chunks(views)
+    _inspect_query(views)
+    _upkeep(commands)
+    return top
+
+
+def _index(commands: _Parsers) -> None:
+    command = _command(commands, "index", "index:run", "bring the index in line with your notes")
+    command.add_argument("folder", nargs="?", type=Path, help="a folder of notes; without it, every project")
+    command.add_argument("--name", help="what to call the project (default: the folder's name)")
+    command.add_argument("--no-embed", action="store_true", help="index words only; vectors can follow later")
+    command.add_argument("--allow-empty", action="store_true", help="accept that a folder lost all its notes")
+
+
+def _search(commands: _Parsers) -> None:
+    command = _command(commands, "search", "search:run", "search your notes")
+    _search_options(command)
+
+
+def _inspect_query(views: _Parsers) -> None:
+    command = _command(views, "query", "inspect_query:run", "a search with its casing off: every stage it ran")
+    _search_options(command)
+    command.add_argument("--explain", action="store_true", help="add the plan, the terms and each score's arithmetic")
+    command.add_argument("--show-misses", action="store_true", help="add what fell inside the windows, where and why")
+
+
+def _inspect_chunks(views: _Parsers) -> None:
+    command = _command(views, "chunks", "inspect_chunks:run", "a note as the index sees it: rows, chunks, skips")
+    command.add_argument("note", help="a path, file name, title, permalink or alias")
+    command.add_argument("--text", action="store_true", help="show each chunk whole")
+    _scope(command)
+
+
+def _upkeep(commands: _Parsers) -> None:
+    status = _command(commands, "status", "upkeep:status", "what is indexed, how much of it is ready, and where")
+    doctor = _command(commands, "doctor", "upkeep:doctor", "check files and index, and say how to mend what is wrong")
+    for command in (status, doctor):
+        _scope(command)
+
+
+def _search_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("query", nargs="+", help="what to search for")
+    command.add_argument("--mode", choices=("text", "vector", "hybrid"), help="which legs to use (default: hybrid)")
+    command.add_argument("--by", choices=("note", "row"), dest="group", help="what a result is (default: note)")
+    command.add_argument("--limit", "-n", type=int, metavar="N", help="results on a page (default: 10)")
+    command.add_argument("--page", type=int, default=1, metavar="N", help="which page (default: 1)")
+    command.add_argument("--fusion", choices=("calibrated-dismax", "dismax-0.3", "rrf"), help="how the legs are joined")
+    command.add_argument("--min-similarity", type=float, metavar="X", help="cosine below which similarity is silent")
+    _scope(command)
+
+
+def _scope(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--project", "-p", action="append", default=[], metavar="NAME", help="may be repeated")
+    command.add_argument("--all-projects", action="store_true", help="every project of this index")
+
+
+def _command(parsers: _Parsers, name: str, target: str, summary: str) -> argparse.ArgumentParser:
+    """A command whose function is imported only when it is called."""
+    command: argparse.ArgumentParser = parsers.add_parser(
+        name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
+    )
+    module, function = target.split(":")
+
+    def run(options: argparse.Namespace) -> int:
+        code: int = getattr(import_module(f"cutaway.faces.cli.{module}"), function)(options)
+        return code
+
+    command.set_defaults(run=run)
+    command.add_argument("--home", type=Path, help="where the index is kept (default: $CUTAWAY_HOME)")
+    command.add_argument("--json", action="store_true", help="print JSON")
+    return command

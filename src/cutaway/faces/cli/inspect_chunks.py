@@ -1,0 +1,111 @@
+"""`cutaway inspect chunks`: a note as the index sees it."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
+
+from cutaway.faces.cli.layout import columns
+from cutaway.faces.cli.session import reading, screen
+from cutaway.faces.diagnostics import ChunkMapOut, ChunkOut, MapRowOut
+from cutaway.inspector.chunk_map import chunk_map
+
+_STATE_STYLE = {"ready": "green", "pending": "yellow", "failed": "red"}
+_PREVIEW_CHARS = 100
+
+
+def run(options: argparse.Namespace) -> int:
+    with reading(options) as session:
+        embedder = session.embedder()
+        identity = None if isinstance(embedder, str) else embedder.identity
+        shown = ChunkMapOut.of(chunk_map(session.reader, options.note, identity))
+    if options.json:
+        screen().out(shown.as_json())
+    else:
+        _print(shown, whole=options.text)
+    return 0
+
+
+def _print(found: ChunkMapOut, whole: bool) -> None:
+    console = screen()
+    _print_head(console, found)
+    with_chunks = [row for row in found.rows if row.chunks]
+    for row in with_chunks:
+        _print_row(console, row, whole)
+    bare = [row for row in found.rows if not row.chunks]
+    if bare:
+        console.print("[bold]rows without a chunk of their own[/]  found by words; shown as part of the note")
+        for row in bare:
+            console.print(f"  {row.kind:<11} {row.title}", style="dim", markup=False, soft_wrap=True)
+        console.print()
+    for skip in found.skipped:
+        size = skip.end - skip.start
+        console.print(
+            f"skipped  bytes {skip.start:,}–{skip.end:,} ({size:,})  {skip.reason}", style="dim", soft_wrap=True
+        )
+
+
+def _print_head(console: Console, found: ChunkMapOut) -> None:
+    note, ready = found.note, found.readiness
+    console.print(f"[bold]{escape(note.title)}[/]  {escape(note.project)}:{escape(note.path)}", soft_wrap=True)
+    style = "green" if found.freshness == "fresh" else "yellow"
+    console.print(
+        f"[{style}]{found.freshness}[/]" + (f"  {escape(found.reason)}" if found.reason else ""), soft_wrap=True
+    )
+    share = f"{found.covered / note.bytes:.0%}" if note.bytes else "none"
+    rows = {kind: sum(row.kind == kind for row in found.rows) for kind in ("observation", "relation")}
+    console.print(
+        f"{note.bytes:,} bytes, {share} in chunks · {ready.ready} of {ready.total} chunks ready"
+        f" · {rows['observation']} observations · {rows['relation']} relations",
+    )
+    for name in ("type", "permalink", "aliases", "tags", "problem"):
+        value = getattr(note, name)
+        if value:
+            said = value if isinstance(value, str) else ", ".join(value)
+            console.print(f"{name}  {escape(said)}", style="red" if name == "problem" else None, soft_wrap=True)
+    identities = {(chunk.embedding_identity, chunk.index_identity) for row in found.rows for chunk in row.chunks}
+    for embedding, index in sorted(identities, key=str):
+        if embedding:
+            console.print(f"embedded as {embedding} in {index}", style="dim", soft_wrap=True)
+    console.print()
+
+
+def _print_row(console: Console, row: MapRowOut, whole: bool) -> None:
+    console.print(f"[magenta]{row.kind}[/]  [bold]{escape(row.title)}[/]", soft_wrap=True)
+    if whole:
+        for chunk in row.chunks:
+            _print_whole(console, chunk)
+        return
+    header = ("#", "lines", "bytes", "tokens", "state", "hash", "under", "text")
+    console.print(columns(header, [_cells(chunk) for chunk in row.chunks], console.width, right="0123", flex="67"))
+    console.print()
+
+
+def _cells(chunk: ChunkOut) -> tuple[str | Text, ...]:
+    first, last = chunk.lines
+    tokens = "—" if chunk.tokens is None else str(chunk.tokens)
+    place = (str(chunk.ordinal), f"{first}–{last}", f"{chunk.start:,}–{chunk.end:,}", tokens)
+    text = " ".join(chunk.text.split())[:_PREVIEW_CHARS]
+    return *place, _state(chunk), chunk.text_hash[:8], " › ".join(chunk.heading_path), text
+
+
+def _print_whole(console: Console, chunk: ChunkOut) -> None:
+    tokens = "" if chunk.tokens is None else f" · {chunk.tokens} tokens"
+    head = f"#{chunk.ordinal} lines {chunk.lines[0]}–{chunk.lines[1]} · bytes {chunk.start:,}–{chunk.end:,}{tokens} · "
+    console.print(
+        Text(head, style="dim") + _state(chunk) + Text(f" · {chunk.text_hash[:8]} · {chunk.updated_at}", "dim")
+    )
+    if chunk.error:
+        console.print(f"   {chunk.error}", style="red", markup=False)
+    if chunk.context:
+        console.print(Text(f"   context: {chunk.context}", style="cyan"), soft_wrap=True)
+    for line in chunk.text.rstrip().splitlines():
+        console.print(Text(f"   │ {line}"), soft_wrap=True)
+    console.print()
+
+
+def _state(chunk: ChunkOut) -> Text:
+    return Text(chunk.state, style=_STATE_STYLE[chunk.state])

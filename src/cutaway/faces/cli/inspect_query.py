@@ -1,0 +1,184 @@
+"""`cutaway inspect query`: a search with its casing off."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
+
+from cutaway.faces.cli.layout import columns
+from cutaway.faces.cli.search import answered, bar, footer, print_warnings
+from cutaway.faces.cli.session import messages, reading, screen
+from cutaway.faces.diagnostics import TraceOut
+from cutaway.faces.schemas import SearchOut
+from cutaway.index.reader import NoteCard
+from cutaway.inspector.journeys import RETURNED, Candidate, Step, candidates, misses
+from cutaway.model import NoteId
+from cutaway.retrieval.pipeline import Answer
+from cutaway.retrieval.quote import quoted
+from cutaway.retrieval.tracing import Scored, Stage
+
+_LISTED_MISSES = 20
+
+
+def run(options: argparse.Namespace) -> int:
+    with reading(options) as session:
+        answer = answered(options, session)
+        notes = session.reader.notes({candidate.note for candidate in candidates(answer)})
+    if options.json:
+        screen().out(TraceOut.of(answer, notes).as_json())
+    else:
+        _print(answer, notes, options)
+    return 0 if answer.page else 1
+
+
+def _print(answer: Answer, notes: dict[NoteId, NoteCard], options: argparse.Namespace) -> None:
+    console = screen()
+    print_warnings(SearchOut.of(answer), messages())
+    _print_head(console, answer)
+    if options.explain:
+        _print_plan(console, answer)
+    _print_funnel(console, answer)
+    _print_hits(console, answer, notes)
+    if options.explain:
+        for candidate in candidates(answer):
+            if candidate.fate.reason == RETURNED:
+                _print_arithmetic(console, answer, candidate, notes[candidate.note])
+    if options.show_misses:
+        _print_misses(console, misses(answer), notes)
+
+
+def _print_head(console: Console, answer: Answer) -> None:
+    plan, ready = answer.plan, answer.plan.readiness
+    model = (plan.embedding_identity or "no vectors").split("/")[0] if plan.mode != "text" else "words only"
+    console.print(
+        f"[bold]{plan.mode}[/] · {escape(', '.join(plan.projects))} · {escape(model)} · "
+        f"{ready.ready:,} of {ready.total:,} chunks ready · {plan.formula}",
+        soft_wrap=True,
+    )
+    bm25 = answer.evidence.bm25
+    if bm25 is not None:
+        terms = Text("terms  ", style="dim")
+        for term in plan.terms:
+            style = "bold" if term in bm25.found else "dim strike"
+            terms.append(f"{term}", style=style).append(f" {bm25.idf[term]:.2f}  ", style="dim")
+        console.print(terms, soft_wrap=True)
+    if plan.vector:
+        base = answer.evidence.baseline
+        console.print(
+            f"mean passage  cosine {base.mean:.3f} over {base.vectors:,} vectors: no more than that is no evidence",
+            style="dim",
+            soft_wrap=True,
+        )
+    console.print()
+
+
+def _print_plan(console: Console, answer: Answer) -> None:
+    console.print("[bold]plan[/]")
+    for name in answer.plan.__slots__:
+        value = getattr(answer.plan, name)
+        said = ", ".join(map(str, value)) if isinstance(value, tuple) and not hasattr(value, "_fields") else value
+        console.print(Text(f"  {name:<20} {said}"), soft_wrap=True)
+    console.print()
+
+
+def _print_funnel(console: Console, answer: Answer) -> None:
+    header = ("stage", "in", "kept", "dropped", "ms", "what happened")
+    rows = [_funnel_row(stage) for stage in answer.stages]
+    console.print(columns(header, rows, console.width, right="1234", flex="5"))
+    console.print()
+
+
+def _funnel_row(stage: Stage) -> tuple[str, ...]:
+    reasons = Counter(out.reason for out in stage.dropped)
+    said = [f"−{count} {reason}" for reason, count in reasons.items()] + ([stage.remark] if stage.remark else [])
+    received = "—" if stage.name in ("match", "nearest") else f"{stage.received:,}"
+    dropped = f"{len(stage.dropped):,}" if stage.dropped else ""
+    return stage.name, received, f"{len(stage.kept):,}", dropped, f"{stage.seconds * 1000:.1f}", ", ".join(said)
+
+
+def _print_hits(console: Console, answer: Answer, notes: dict[NoteId, NoteCard]) -> None:
+    if answer.page:
+        by_row = {candidate.row: candidate for candidate in candidates(answer)}
+        best = max(hit.score for hit in answer.page)
+        rows = []
+        for place, hit in enumerate(answer.page, start=answer.plan.offset + 1):
+            note = notes[by_row[hit.id].note]
+            share = bar(hit.score / best if best else 0)
+            scores = (*_leg_scores(by_row[hit.id].steps), f"{hit.score:.3f}", Text(share, style="cyan"))
+            rows.append((str(place), note.title, *scores, _passage(answer, hit)))
+        header = ("#", "note", "bm25", "cosine", "score", "", "best passage")
+        console.print(columns(header, rows, console.width, right="0234", flex="16"))
+    console.print(footer(SearchOut.of(answer)), style="dim", soft_wrap=True)
+    console.print()
+
+
+def _passage(answer: Answer, hit: Scored) -> Text:
+    quote = quoted(hit, answer.shelf, answer.plan.terms)
+    words = " › ".join(quote.heading_path) or " ".join(quote.text.split())[:60]
+    return Text(f"L{quote.lines[0]}–{quote.lines[1]} ", style="dim").append(words, style="default")
+
+
+def _leg_scores(steps: tuple[Step, ...]) -> tuple[Text, Text]:
+    return _ranked(steps, ("match", "complete_lexical")), _ranked(steps, ("collapse", "complete_similarity"))
+
+
+def _ranked(steps: Iterable[Step], names: tuple[str, ...]) -> Text:
+    """A raw score and its rank in its leg; a completed score has no rank of its own."""
+    found = [step for step in steps if step.stage in names and step.rank is not None]
+    if not found:
+        return Text("—", style="dim")
+    first = found[0]
+    place = "(+)" if first.mark == "completed" else f"({first.rank})"
+    return Text(f"{first.score:.3f} ").append(f"{place:>5}", style="dim")
+
+
+def _print_arithmetic(console: Console, answer: Answer, candidate: Candidate, note: NoteCard) -> None:
+    console.print(f"[bold]{escape(note.title)}[/]  {candidate.row.kind}  {escape(note.path)}", soft_wrap=True)
+    if candidate.terms:
+        shares = " + ".join(f"{term} {given:.3f}" for term, given in candidate.terms)
+        console.print(
+            Text(f"  words       {shares} = bm25 {sum(given for _, given in candidate.terms):.3f}"), soft_wrap=True
+        )
+    for step in candidate.steps:
+        if step.parts and step.stage in ("fuse", "fuse_ranks"):
+            shares = " + ".join(f"{name} {given:.6f}" for name, given in step.parts)
+            console.print(Text(f"  {step.stage:<11} {shares} = {step.score:.6f}"), soft_wrap=True)
+    for trail in candidate.chunks:
+        entry = answer.evidence.entries[trail.id]
+        way = " → ".join(_said(step) for step in trail.steps)
+        console.print(
+            Text(f"  chunk #{entry.ordinal:<4} L{entry.lines[0]}–{entry.lines[1]}  {way}", "dim"), soft_wrap=True
+        )
+    way = " → ".join(_said(step) for step in candidate.steps)
+    console.print(Text(f"  row         {way}", "dim"), soft_wrap=True)
+    console.print()
+
+
+def _said(step: Step) -> str:
+    place = f"#{step.rank}" if step.rank is not None else f"dropped, {step.reason}"
+    mark = f" {step.mark}" if step.mark else ""
+    return f"{step.stage} {step.score:.3f} {place}{mark}"
+
+
+def _print_misses(console: Console, missed: list[Candidate], notes: dict[NoteId, NoteCard]) -> None:
+    console.print("[bold]misses inside the window[/]  (nothing beyond it was read)")
+    rows = [_missed_row(candidate, notes[candidate.note].title) for candidate in missed[:_LISTED_MISSES]]
+    if rows:
+        console.print(columns(("fell at", "note", "kind", "why", "lacked"), rows, console.width, right="4", flex="13"))
+    if len(missed) > _LISTED_MISSES:
+        console.print(f"and {len(missed) - _LISTED_MISSES:,} more; --json lists them all", style="dim")
+    elif not missed:
+        console.print("none", style="dim")
+    console.print()
+
+
+def _missed_row(candidate: Candidate, title: str) -> tuple[str, ...]:
+    steps = candidate.steps or candidate.chunks[0].steps
+    margin = candidate.fate.margin
+    lacked = "" if margin is None else f"{margin:.3f}"
+    return candidate.fate.stage, title, candidate.row.kind, f"{candidate.fate.reason} ({steps[-1].score:.3f})", lacked

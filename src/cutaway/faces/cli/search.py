@@ -1,0 +1,134 @@
+"""`cutaway search`: the last stage of a search, for a person or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
+
+from cutaway.faces.cli.session import Session, messages, reading, screen
+from cutaway.faces.schemas import HitOut, SearchOut
+from cutaway.retrieval.pipeline import Answer, search
+from cutaway.retrieval.plan import Request
+
+_SNIPPET_CHARS = 260
+_BAR_CELLS = 10
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def run(options: argparse.Namespace) -> int:
+    with reading(options) as session:
+        answer = answered(options, session)
+        shown = SearchOut.of(answer)
+    if options.json:
+        screen().out(shown.as_json())
+    else:
+        _print(shown)
+    return 0 if shown.hits else 1
+
+
+def answered(options: argparse.Namespace, session: Session) -> Answer:
+    """Run the search that was typed."""
+    request = Request(
+        text=" ".join(options.query),
+        mode=options.mode,
+        group=options.group,
+        limit=options.limit,
+        page=options.page,
+        fusion=options.fusion,
+        min_similarity=options.min_similarity,
+    )
+    mode = options.mode or session.settings.mode
+    embedder = "text search needs no embedder" if mode == "text" else session.embedder()
+    return search(request, session.settings, session.reader, embedder)
+
+
+def _print(answer: SearchOut) -> None:
+    console = screen()
+    print_warnings(answer, messages())
+    best = max((hit.scores["score"] or 0.0 for hit in answer.hits), default=1.0)
+    for hit in answer.hits:
+        _print_hit(console, hit, best)
+    console.print(footer(answer), style="dim", soft_wrap=True)
+
+
+def _print_hit(console: Console, hit: HitOut, best: float) -> None:
+    score = hit.scores["score"] or 0.0
+    title = Text(f"{hit.rank:>2}  ", style="dim")
+    title.append(hit.title, style="bold")
+    if hit.row.kind != "entity":
+        title.append(f"  {hit.row.kind}", style="magenta")
+    title.append(f"  {score:.3f} ", style="cyan")
+    title.append(bar(score / best if best else 0.0), style="cyan")
+    title.append(f"  {hit.mark}" if hit.mark else "", style="dim")
+    console.print(title, soft_wrap=True)
+    place = " › ".join(hit.heading_path)
+    where = f"    {hit.project}:{hit.path}:{hit.lines[0]}-{hit.lines[1]}" + (f"  {place}" if place else "")
+    console.print(where, style="dim", markup=False, soft_wrap=True)
+    console.print(snippet(hit), width=min(console.width, 100))
+    console.print()
+
+
+def print_warnings(answer: SearchOut, console: Console) -> None:
+    """What the reader must know before believing the answer."""
+    for part in answer.degraded:
+        console.print(f"[yellow]degraded[/]  {escape(part.stage)}: {escape(part.reason)}", soft_wrap=True)
+    for remark in answer.remarks:
+        console.print(f"[yellow]remark[/]    {escape(remark)}", soft_wrap=True)
+    if answer.weak:
+        console.print("[yellow]weak[/]      even the best score is low: perhaps no note answers this", soft_wrap=True)
+
+
+def footer(answer: SearchOut) -> str:
+    """How many there are, and how to see more."""
+    if not answer.hits:
+        return "nothing found" if answer.total == 0 else f"no such page; there are {answer.total} results"
+    first, last = answer.hits[0].rank, answer.hits[-1].rank
+    total = f"{answer.total:,}" if answer.total_is_exact else f"{answer.total:,} or more"
+    more = "; --page shows the next" if answer.has_more else ""
+    return f"{first}–{last} of {total}, {answer.mode}, {answer.formula}{more}"
+
+
+def snippet(hit: HitOut) -> Text:
+    """The densest part of a passage on a few lines, its matched terms marked."""
+    start, end = _densest(hit)
+    text = Text("    …" if start else "    ")
+    position = start
+    for first, last in hit.highlights:
+        if start <= first and last <= end:
+            text.append(_flat(hit.passage[position:first]))
+            text.append(_flat(hit.passage[first:last]), style="bold yellow")
+            position = last
+    text.append(_flat(hit.passage[position:end]) + ("…" if end < len(hit.passage.rstrip()) else ""))
+    text.pad_left(0)
+    return text
+
+
+def bar(share: float) -> str:
+    """A share of one as a bar of eighths of a cell."""
+    eighths = round(max(0.0, min(share, 1.0)) * _BAR_CELLS * 8)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def _densest(hit: HitOut) -> tuple[int, int]:
+    """The stretch of the passage that holds most matched terms."""
+    length = len(hit.passage.rstrip())
+    lead = length - len(hit.passage.rstrip().lstrip())
+    if length - lead <= _SNIPPET_CHARS or not hit.highlights:
+        return lead, min(length, lead + _SNIPPET_CHARS)
+    starts = [max(lead, first - 40) for first, _ in hit.highlights]
+    inside = [
+        sum(start <= first and last <= start + _SNIPPET_CHARS for first, last in hit.highlights) for start in starts
+    ]
+    start = starts[inside.index(max(inside))]
+    space = hit.passage.find(" ", start, start + 30) if start > lead else -1
+    start = space + 1 if space >= 0 else start
+    return start, min(length, start + _SNIPPET_CHARS)
+
+
+def _flat(text: str) -> str:
+    """One line: runs of white space become one space."""
+    words = " ".join(text.split())
+    return (" " if text[:1].isspace() else "") + words + (" " if text[-1:].isspace() and words else "")

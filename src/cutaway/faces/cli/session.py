@@ -1,0 +1,76 @@
+"""What every command needs: the home, its settings, the open index, the model, the two streams."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from cutaway.config import Settings, default_home, load_settings
+from cutaway.errors import ModelUnavailable
+from cutaway.index.reader import Reader, projects_of, scope_of
+from cutaway.index.sqlite import index_file, open_reader, snapshot
+from cutaway.models.embedder import Embedder, named_embedder
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """An index opened for reading."""
+
+    home: Path
+    settings: Settings
+    reader: Reader
+
+    def embedder(self) -> Embedder | str:
+        """The configured embedder, or why there is none."""
+        return embedder_or_reason(self.settings)
+
+    @property
+    def file(self) -> Path:
+        return index_file(self.home)
+
+
+@contextmanager
+def reading(options: argparse.Namespace) -> Iterator[Session]:
+    """Open the index read only, as one state of it, for the projects asked for."""
+    home = home_of(options)
+    settings = load_settings(home)
+    connection = open_reader(home)
+    try:
+        with snapshot(connection):
+            if options.all_projects:
+                scope = tuple(projects_of(connection))
+            else:
+                scope = scope_of(connection, options.project, Path.cwd())
+            yield Session(home, settings, Reader(connection, scope))
+    finally:
+        connection.close()
+
+
+def home_of(options: argparse.Namespace) -> Path:
+    """Where the index is: --home, else CUTAWAY_HOME, else the platform's data folder."""
+    home: Path = options.home or default_home()
+    return home.expanduser()
+
+
+def embedder_or_reason(settings: Settings) -> Embedder | str:
+    """The configured embedder, or why there is none."""
+    try:
+        return named_embedder(settings.embedder) or "no embedder is configured (embedder = none)"
+    except ModelUnavailable as reason:
+        return str(reason)
+
+
+def screen() -> Console:
+    """Standard output: colour and width of the terminal, plain and 100 columns wide when piped."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 100)
+
+
+def messages() -> Console:
+    """Standard error, for progress and remarks."""
+    return Console(stderr=True, highlight=False)

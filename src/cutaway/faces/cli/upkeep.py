@@ -1,0 +1,74 @@
+"""`cutaway status` and `cutaway doctor`: what is there, and what is wrong with it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from rich.markup import escape
+
+from cutaway.faces.cli.session import Session, reading, screen
+from cutaway.inspector.health import Finding, examine, overview
+
+
+def status(options: argparse.Namespace) -> int:
+    with reading(options) as session:
+        found = {**_place(session), "projects": [project._asdict() for project in overview(session.reader)]}
+    if options.json:
+        screen().out(json.dumps(found, indent=2, default=str))
+    else:
+        _print_status(found)
+    return 0
+
+
+def doctor(options: argparse.Namespace) -> int:
+    with reading(options) as session:
+        embedder = session.embedder()
+        findings = examine(session.reader, embedder if isinstance(embedder, str) else embedder.identity)
+    if options.json:
+        screen().out(json.dumps([finding._asdict() for finding in findings], indent=2))
+    else:
+        _print_findings(findings)
+    return 1 if any(finding.severity == "error" for finding in findings) else 0
+
+
+def _place(session: Session) -> dict[str, Any]:
+    files = sorted(session.file.parent.glob(f"{session.file.name}*"))
+    embedder = session.embedder()
+    return {
+        "home": str(session.home),
+        "index": str(session.file),
+        "bytes": sum(file.stat().st_size for file in files),
+        "embedding_identity": session.reader.embedding_identity,
+        "in_use": embedder if isinstance(embedder, str) else embedder.identity,
+    }
+
+
+def _print_status(found: dict[str, Any]) -> None:
+    console = screen()
+    console.print(f"[bold]index[/]     {escape(found['index'])}  {found['bytes'] / 1e6:,.1f} MB", soft_wrap=True)
+    console.print(f"[bold]vectors[/]   {escape(found['embedding_identity'] or 'none yet')}", soft_wrap=True)
+    if found["in_use"] != found["embedding_identity"]:
+        console.print(f"[yellow]in use[/]    {escape(found['in_use'])}", soft_wrap=True)
+    for project in found["projects"]:
+        console.print(f"\n[bold]{escape(project['name'])}[/]  {escape(project['root'])}", soft_wrap=True)
+        kinds = " · ".join(f"{project[kind]:,} {kind}" for kind in ("notes", "observations", "relations"))
+        console.print(f"  {kinds} · {project['bytes'] / 1e6:,.2f} MB of notes")
+        ready = f"{project['ready']:,} of {project['chunks']:,} chunks ready"
+        waiting = f", {project['pending']:,} pending" if project["pending"] else ""
+        failed = f", {project['failed']:,} failed" if project["failed"] else ""
+        console.print(f"  {ready}{waiting}{failed}", style="yellow" if waiting or failed else "green")
+        if project["problems"]:
+            console.print(f"  {project['problems']} problems; see cutaway doctor", style="yellow")
+
+
+def _print_findings(findings: list[Finding]) -> None:
+    console = screen()
+    styles = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "red"}
+    for finding in findings:
+        place = f"{finding.project}:{finding.path}  " if finding.path else ""
+        words = f"{escape(place)}{escape(finding.message)}"
+        console.print(
+            f"[{styles[finding.severity]}]{finding.severity:<8}[/] {finding.check:<12} {words}", soft_wrap=True
+        )

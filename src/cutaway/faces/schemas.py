@@ -1,0 +1,114 @@
+"""The JSON of an ordinary search: small, without diagnostics."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cutaway.index.reader import NoteCard
+from cutaway.inspector.journeys import raw_scores
+from cutaway.model import RowId
+from cutaway.retrieval.pipeline import Answer
+from cutaway.retrieval.quote import Quote, quoted
+from cutaway.retrieval.tracing import Scored
+
+
+class Out(BaseModel):
+    """A value on its way out."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    def as_json(self) -> str:
+        """As JSON; NaN and infinity cannot occur."""
+        return self.model_dump_json(indent=2, by_alias=True)
+
+
+class RowOut(Out):
+    kind: str
+    id: int
+
+    @classmethod
+    def of(cls, row: RowId) -> RowOut:
+        return cls(kind=row.kind, id=row.number)
+
+
+class DegradedOut(Out):
+    stage: str
+    reason: str
+
+
+class HitOut(Out):
+    """A result: where it stands, its best passage, its scores by name."""
+
+    rank: int = Field(description="Position over all pages, from 1.")
+    project: str
+    path: str
+    title: str
+    row: RowOut
+    locator: str | None = Field(description="The passage's chunk, as other views print it.")
+    lines: tuple[int, int] = Field(description="First and last line of the passage.")
+    heading_path: tuple[str, ...]
+    passage: str
+    truncated: bool = Field(description="Whether the passage goes on after what is shown.")
+    terms: tuple[str, ...] = Field(description="The query's terms that stand in the passage.")
+    highlights: tuple[tuple[int, int], ...] = Field(description="Where, as character ranges of the passage.")
+    scores: dict[str, float | None] = Field(
+        description="`score` by the answer's formula; `bm25` and `cosine` as the legs gave them."
+    )
+    mark: str | None = Field(description="`slid` where the result queues behind the ranked prefix.")
+
+    @classmethod
+    def of(cls, answer: Answer, rank: int, hit: Scored) -> HitOut:
+        note = answer.shelf.notes[answer.shelf.rows[hit.id].note]
+        quote = quoted(hit, answer.shelf, answer.plan.terms)
+        return cls(
+            rank=answer.plan.offset + rank,
+            project=note.project.name,
+            path=note.path,
+            title=note.title,
+            row=RowOut.of(hit.id),
+            locator=_locator(answer, note, hit, quote),
+            lines=quote.lines,
+            heading_path=quote.heading_path,
+            passage=quote.text,
+            truncated=quote.truncated,
+            terms=quote.terms,
+            highlights=quote.highlights,
+            scores={"score": hit.score, **raw_scores(answer, hit.id)},
+            mark=hit.mark,
+        )
+
+
+class SearchOut(Out):
+    """The answer to a search."""
+
+    query: str
+    mode: str
+    formula: str = Field(description="What `score` is, with its version.")
+    hits: tuple[HitOut, ...]
+    total: int
+    total_is_exact: bool
+    has_more: bool
+    weak: bool = Field(description="Even the best score is low: perhaps nothing here answers the query.")
+    remarks: tuple[str, ...]
+    degraded: tuple[DegradedOut, ...]
+
+    @classmethod
+    def of(cls, answer: Answer) -> SearchOut:
+        return cls(
+            query=answer.plan.text,
+            mode=answer.plan.mode,
+            formula=answer.plan.formula,
+            hits=tuple(HitOut.of(answer, rank, hit) for rank, hit in enumerate(answer.page, start=1)),
+            total=answer.total,
+            total_is_exact=answer.total_is_exact,
+            has_more=answer.has_more,
+            weak=answer.weak,
+            remarks=tuple(remark for name, remark in answer.remarks if name in ("match", "nearest")),
+            degraded=tuple(DegradedOut(stage=part.stage, reason=part.reason) for part in answer.degraded),
+        )
+
+
+def _locator(answer: Answer, note: NoteCard, hit: Scored, quote: Quote) -> str | None:
+    entries = (entry for entry in answer.shelf.chunks.get(hit.id, ()) if entry.id == quote.chunk)
+    prefix = f"{note.project.name}:" if len(answer.plan.projects) > 1 else ""
+    return next((f"{prefix}{note.path}#{entry.ordinal}" for entry in entries), None)

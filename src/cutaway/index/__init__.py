@@ -1,0 +1,1 @@
+"""The index: SQL store, lexical index, manifest, vectors, and the sync that keeps them true."""

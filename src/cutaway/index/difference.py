@@ -1,0 +1,67 @@
+"""What changed between the index and the folder. Pure: two listings in, one list of changes out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from cutaway.index.writer import Known
+from cutaway.notes.files import Scan
+
+
+class Difference(NamedTuple):
+    """Paths by what happened to them. ``stale`` notes are unchanged but were read in another way."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...]
+    removed: tuple[str, ...]
+    stale: tuple[str, ...]
+    unchanged: int
+
+
+def difference(known: Mapping[str, Known], found: Scan, form: str) -> Difference:
+    """Compare what the index knows with what a scan found.
+
+    A note that is gone while a new path has its very bytes was renamed. A note that could not be
+    read this time is neither changed nor removed.
+    """
+    new = [path for path in found.hashes if path not in known]
+    gone = [path for path in known if path not in found.hashes and not found.unseen(path)]
+    renamed = _renames(known, found.hashes, gone, new)
+    old_names, new_names = {old for old, _ in renamed}, {path for _, path in renamed}
+    both = [path for path in known if path in found.hashes]
+    changed = tuple(path for path in both if known[path].hash != found.hashes[path])
+    stale = tuple(path for path in both if known[path].hash == found.hashes[path] and known[path].form != form)
+    return Difference(
+        added=tuple(path for path in new if path not in new_names),
+        changed=changed,
+        renamed=renamed,
+        removed=tuple(path for path in gone if path not in old_names),
+        stale=stale,
+        unchanged=len(both) - len(changed) - len(stale),
+    )
+
+
+def _renames(
+    known: Mapping[str, Known], hashes: Mapping[str, bytes], gone: list[str], new: list[str]
+) -> tuple[tuple[str, str], ...]:
+    """Pair gone and new paths of equal content, those of equal file name first."""
+    by_content: dict[bytes, list[str]] = defaultdict(list)
+    for path in sorted(gone):
+        by_content[known[path].hash].append(path)
+    pairs: list[tuple[str, str]] = []
+    for same_name in (True, False):
+        for path in sorted(new):
+            candidates = by_content.get(hashes[path], [])
+            match = [old for old in candidates if not same_name or _name(old) == _name(path)]
+            if match and path not in {taken for _, taken in pairs}:
+                candidates.remove(match[0])
+                pairs.append((match[0], path))
+    return tuple(pairs)
+
+
+def _name(path: str) -> str:
+    return PurePosixPath(path).name

@@ -1,0 +1,292 @@
+"""Reading the store: one scope, read only. The manifest is the authority on what may be served."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from cutaway.errors import BadVector, UnknownProject, UsageError
+from cutaway.index.exact import ExactIndex
+from cutaway.index.lexicon import Lexicon
+from cutaway.index.writer import Project
+from cutaway.model import ChunkId, NoteId, RowId, Skip
+from cutaway.notes.files import Problem
+
+
+class Entry(NamedTuple):
+    """A chunk as the manifest holds it."""
+
+    id: ChunkId
+    row: RowId
+    note: NoteId
+    ordinal: int
+    start: int
+    end: int
+    lines: tuple[int, int]
+    heading_path: tuple[str, ...]
+    context: str
+    tokens: int | None
+    text_hash: bytes
+    state: str
+    error: str | None
+    embedding_identity: str | None
+    index_identity: str | None
+    updated_at: str
+
+
+class RowCard(NamedTuple):
+    """A row as stored."""
+
+    id: RowId
+    note: NoteId
+    title: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoteCard:
+    """A note as stored."""
+
+    id: NoteId
+    project: Project
+    path: str
+    title: str
+    aliases: tuple[str, ...]
+    permalink: str | None
+    type: str | None
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    source: bytes
+    hash: bytes
+    form: str
+    skips: tuple[Skip, ...]
+    problem: str | None
+    indexed_at: str
+
+
+class Readiness(NamedTuple):
+    """How many chunks are in each state."""
+
+    ready: int = 0
+    pending: int = 0
+    failed: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.ready + self.pending + self.failed
+
+
+_ENTRY = """
+    SELECT c.id, r.kind, r.number, c.note_id, c.ordinal, c.start, c.end, c.first_line, c.last_line, c.heading_path,
+           c.context, c.tokens, c.text_hash, c.state, c.error, c.embedding_identity, c.index_identity, c.updated_at
+    FROM chunks c JOIN rows r ON r.id = c.row_id
+"""
+_NOTE = """
+    SELECT id, project_id, path, title, aliases, permalink, type, tags, metadata, source, hash, form, skips, problem,
+           indexed_at FROM notes
+"""
+
+
+def projects_of(connection: apsw.Connection) -> list[Project]:
+    """Every project of the index, by name."""
+    found = connection.execute("SELECT id, name, root FROM projects ORDER BY name")
+    return [Project(number, name, Path(root)) for number, name, root in found]
+
+
+def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> tuple[Project, ...]:
+    """The projects named; without names the one around the current folder, else the only one.
+
+    Raises UnknownProject, UsageError.
+    """
+    every = projects_of(connection)
+    known = ", ".join(project.name for project in every) or "none"
+    for name in names:
+        if name not in {project.name for project in every}:
+            raise UnknownProject(f"no project is called {name!r}. Projects here: {known}.")
+    if names:
+        return tuple(project for project in every if project.name in names)
+    around = tuple(project for project in every if here.is_relative_to(project.root))
+    if around or len(every) == 1:
+        return around or tuple(every)
+    if not every:
+        raise UnknownProject("this index has no project yet. Run: cutaway index FOLDER")
+    raise UsageError(f"name the project to search with --project, or use --all-projects. Projects here: {known}.")
+
+
+class Reader:
+    """The index as one request sees it: an explicit, non-empty set of projects."""
+
+    def __init__(self, connection: apsw.Connection, scope: tuple[Project, ...]) -> None:
+        if not scope:
+            raise UsageError("a search needs at least one project.")
+        self._connection = connection
+        self.scope = scope
+        self._ids = tuple(project.id for project in scope)
+        self._marks = ", ".join("?" * len(scope))
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        return Lexicon(self._connection, self._ids)
+
+    @cached_property
+    def embedding_identity(self) -> str | None:
+        """The identity whose vectors the index holds; None where nothing was embedded."""
+        found: str | None = self._meta("embedding")
+        return found
+
+    def vectors(self, dimension: int) -> ExactIndex:
+        """The scope's vectors. Raises BadVector where they have another dimension."""
+        held = self._meta("dimension")
+        if held is not None and int(held) != dimension:
+            raise BadVector(f"the index holds {held}-dimensional vectors; the model gives {dimension}.")
+        return ExactIndex(self._connection, dimension, self._ids)
+
+    @cached_property
+    def readiness(self) -> Readiness:
+        query = f"SELECT state, count(*) FROM chunks WHERE project_id IN ({self._marks}) GROUP BY state"
+        return Readiness(**dict(self._connection.execute(query, self._ids)))
+
+    def counts(self, project: Project) -> dict[str, int]:
+        """A project in numbers: notes and their bytes, observations, relations, chunks by state."""
+        one = self._connection.execute
+        notes, size = one("SELECT count(*), total(size) FROM notes WHERE project_id = ?", (project.id,)).get
+        kinds = dict(one("SELECT kind, count(*) FROM rows WHERE project_id = ? GROUP BY kind", (project.id,)))
+        states = dict(one("SELECT state, count(*) FROM chunks WHERE project_id = ? GROUP BY state", (project.id,)))
+        return {
+            "notes": notes, "bytes": int(size), "chunks": sum(states.values()),
+            **{f"{kind}s": kinds.get(kind, 0) for kind in ("observation", "relation")},
+            **{state: states.get(state, 0) for state in Readiness._fields},
+        }
+
+    def hashes(self, project: Project) -> dict[str, bytes]:
+        """The content each note of a project was read from, by path."""
+        return dict(self._connection.execute("SELECT path, hash FROM notes WHERE project_id = ?", (project.id,)))
+
+    def failures(self, project: Project) -> list[tuple[str, str, int]]:
+        """Notes with failed chunks: path, what was wrong, how many."""
+        query = (
+            "SELECT n.path, min(c.error), count(*) FROM chunks c JOIN notes n ON n.id = c.note_id"
+            " WHERE c.state = 'failed' AND c.project_id = ? GROUP BY n.path ORDER BY n.path"
+        )
+        return self._connection.execute(query, (project.id,)).fetchall()
+
+    def integrity_faults(self) -> list[str]:
+        """What SQLite finds wrong with the file, the lexical index included."""
+        return [fault for (fault,) in self._connection.execute("PRAGMA integrity_check") if fault != "ok"]
+
+    def vector_faults(self) -> tuple[int, int]:
+        """How many vectors belong to no ready chunk, and how many ready chunks have no vector, in all projects."""
+        dimension = self._meta("dimension")
+        ids = ExactIndex(self._connection, int(dimension), ()).stored_ids() if dimension else frozenset()
+        ready = {chunk for (chunk,) in self._connection.execute("SELECT id FROM chunks WHERE state = 'ready'")}
+        return len(ids - ready), len(ready - ids)
+
+    # Chunks and rows
+
+    def entries(self, ids: Iterable[ChunkId]) -> dict[ChunkId, Entry]:
+        """The manifest entries of these chunks, whatever their state; chunks out of scope have none."""
+        found = self._select(f"{_ENTRY} WHERE c.id IN (SELECT value FROM json_each(?))", list(ids), "c")
+        return {entry.id: entry for entry in map(_entry, found)}
+
+    def entries_of_rows(self, rows: Iterable[RowId]) -> dict[RowId, list[Entry]]:
+        """Every chunk of these rows, in source order."""
+        numbers = [row.number for row in rows]
+        query = f"{_ENTRY} WHERE c.row_id IN (SELECT id FROM rows WHERE number IN (SELECT value FROM json_each(?)))"
+        entries: dict[RowId, list[Entry]] = defaultdict(list)
+        for entry in sorted(map(_entry, self._select(query, numbers, "c")), key=lambda entry: entry.ordinal):
+            entries[entry.row].append(entry)
+        return entries
+
+    def entries_of_note(self, note: NoteId) -> list[Entry]:
+        """Every chunk of a note, in source order."""
+        found = self._select(f"{_ENTRY} WHERE c.note_id IN (SELECT value FROM json_each(?))", [note], "c")
+        return sorted(map(_entry, found), key=lambda entry: entry.ordinal)
+
+    def rows(self, ids: Iterable[RowId]) -> dict[RowId, RowCard]:
+        query = (
+            "SELECT kind, number, note_id, title, start, end FROM rows WHERE number IN (SELECT value FROM json_each(?))"
+        )
+        found = self._select(query, [row.number for row in ids], "rows")
+        return {card.id: card for card in (RowCard(RowId(*row[:2]), *row[2:]) for row in found)}
+
+    def rows_of_note(self, note: NoteId) -> list[RowCard]:
+        query = "SELECT kind, number, note_id, title, start, end FROM rows WHERE note_id IN (SELECT value FROM json_each(?))"
+        found = self._select(query, [note], "rows")
+        return [RowCard(RowId(*row[:2]), *row[2:]) for row in sorted(found, key=lambda row: (row[0], row[4], row[1]))]
+
+    # Notes
+
+    def notes(self, ids: Iterable[NoteId]) -> dict[NoteId, NoteCard]:
+        found = self._select(f"{_NOTE} WHERE id IN (SELECT value FROM json_each(?))", list(ids), "notes")
+        return {card.id: card for card in map(self._note, found)}
+
+    def named(self, name: str) -> list[NoteId]:
+        """Notes that answer to a name: by path if any does, else by file name, title, permalink or alias."""
+        query = f"SELECT id, path, title, permalink, aliases FROM notes WHERE project_id IN ({self._marks})"
+        listing = self._connection.execute(query, self._ids).fetchall()
+        wanted = name.casefold()
+        for names in (_paths, _titles):
+            found = [note for note, *card in listing if wanted in (held.casefold() for held in names(*card))]
+            if found:
+                return found
+        return []
+
+    def problems(self) -> list[tuple[Project, Problem]]:
+        """What the last sync reported, and each note's own problem."""
+        by_id = {project.id: project for project in self.scope}
+        query = (
+            f"SELECT project_id, path, kind, message FROM problems WHERE project_id IN ({self._marks}) UNION ALL"
+            f" SELECT project_id, path, 'frontmatter', problem FROM notes WHERE problem IS NOT NULL"
+            f" AND project_id IN ({self._marks}) ORDER BY 1, 2"
+        )
+        found = self._connection.execute(query, self._ids * 2)
+        return [(by_id[project], Problem(*problem)) for project, *problem in found]
+
+    def _note(self, row: tuple[Any, ...]) -> NoteCard:
+        note, project, path, title, aliases, permalink, kind, tags, metadata, source, *rest = row
+        content, form, skips, problem, indexed_at = rest
+        return NoteCard(
+            *(NoteId(note), next(known for known in self.scope if known.id == project), path, title),
+            *(tuple(json.loads(aliases)), permalink, kind, tuple(json.loads(tags)), json.loads(metadata)),
+            *(zlib.decompress(source), content, form, tuple(Skip(*skip) for skip in json.loads(skips))),
+            *(problem, indexed_at),
+        )
+
+    def _select(self, query: str, ids: Sequence[int], table: str) -> list[tuple[Any, ...]]:
+        """Run a query over a list of ids, held to the scope."""
+        scoped = f"{query} AND {table}.project_id IN ({self._marks})"
+        return self._connection.execute(scoped, (json.dumps(list(ids)), *self._ids)).fetchall()
+
+    def _meta(self, key: str) -> Any:
+        return self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    chunk, kind, number, note, ordinal, start, end, first, last, path, *rest = row
+    place = (ordinal, start, end, (first, last), tuple(json.loads(path)))
+    return Entry(ChunkId(chunk), RowId(kind, number), NoteId(note), *place, *rest)
+
+
+def _paths(path: str, *_: str | None) -> list[str]:
+    return [path]
+
+
+def _titles(path: str, title: str, permalink: str | None, aliases: str) -> list[str]:
+    bare = path.rsplit(".", 1)[0]
+    return [
+        bare,
+        bare.rsplit("/", 1)[-1],
+        path.rsplit("/", 1)[-1],
+        title,
+        *json.loads(aliases),
+        *filter(None, [permalink]),
+    ]

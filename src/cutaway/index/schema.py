@@ -1,0 +1,106 @@
+"""The tables: lasting ones, and derived ones that any schema change rebuilds from the files."""
+
+from __future__ import annotations
+
+SCHEMA_VERSION = 1
+"""Raise it with any change to DERIVED: an older index then rebuilds, and embeds nothing twice."""
+
+FIELD_COLUMNS = ("title", "aliases", "headings", "tags", "body")
+
+# What a rebuild cannot bring back cheaply: which folders are indexed, and paid-for embeddings.
+LASTING = """
+CREATE TABLE IF NOT EXISTS projects (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    root TEXT NOT NULL,
+    added_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS identities (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS embeddings (
+    id INTEGER PRIMARY KEY,
+    identity_id INTEGER NOT NULL,
+    text_hash BLOB NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (identity_id, text_hash)
+);
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+DERIVED_TABLES = ("notes", "rows", "lexical", "chunks", "segments", "problems")
+
+# A note's source is compressed; its `form` is what its rows and chunks were made with: when it changes, the note is read again.
+# The lexical index holds terms, already analysed; every ASCII sign a term may hold is a token sign.
+DERIVED = f"""
+CREATE TABLE notes (
+    id INTEGER PRIMARY KEY,
+    project_id INTEGER NOT NULL,
+    path TEXT NOT NULL,
+    title TEXT NOT NULL,
+    aliases TEXT NOT NULL,
+    permalink TEXT,
+    type TEXT,
+    tags TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    source BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    form TEXT NOT NULL,
+    skips TEXT NOT NULL,
+    problem TEXT,
+    indexed_at TEXT NOT NULL,
+    UNIQUE (project_id, path)
+);
+CREATE TABLE rows (
+    id INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    note_id INTEGER NOT NULL,
+    project_id INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    start INTEGER NOT NULL,
+    end INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    chunks INTEGER NOT NULL
+);
+CREATE INDEX rows_note ON rows (note_id);
+CREATE VIRTUAL TABLE lexical USING fts5 (
+    {", ".join(FIELD_COLUMNS)}, content='', contentless_delete=1, tokenize="ascii tokenchars '+#.-_''@'"
+);
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY,
+    note_id INTEGER NOT NULL,
+    project_id INTEGER NOT NULL,
+    row_id INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    end INTEGER NOT NULL,
+    first_line INTEGER NOT NULL,
+    last_line INTEGER NOT NULL,
+    heading_path TEXT NOT NULL,
+    context TEXT NOT NULL,
+    tokens INTEGER,
+    text_hash BLOB NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'ready', 'failed')),
+    error TEXT,
+    embedding_identity TEXT,
+    index_identity TEXT,
+    updated_at TEXT NOT NULL
+);
+CREATE INDEX chunks_note ON chunks (note_id);
+CREATE INDEX chunks_row ON chunks (row_id);
+CREATE INDEX chunks_unready ON chunks (state) WHERE state <> 'ready';
+CREATE TABLE segments (
+    id INTEGER PRIMARY KEY,
+    ids BLOB NOT NULL,
+    projects BLOB NOT NULL,
+    vectors BLOB NOT NULL
+);
+CREATE TABLE problems (
+    project_id INTEGER NOT NULL,
+    path TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    message TEXT NOT NULL,
+    PRIMARY KEY (project_id, path, kind)
+) WITHOUT ROWID;
+"""

@@ -1,0 +1,119 @@
+"""SQLite, through the one library in this process: opening, transactions, the schema."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing
+from cutaway.index.schema import DERIVED, DERIVED_TABLES, LASTING, SCHEMA_VERSION
+
+_BUSY_SECONDS = 5.0
+_FIELD_BITS = 12
+
+
+def index_file(home: Path) -> Path:
+    """The file that holds a home's index."""
+    return home / "index.sqlite"
+
+
+def open_writer(home: Path) -> apsw.Connection:
+    """The index of *home*, created or rebuilt to the current schema where needed."""
+    home.mkdir(parents=True, exist_ok=True)
+    connection = apsw.Connection(str(index_file(home)))
+    _prepare(connection)
+    # A reader may then open the file even where it cannot create the log beside it.
+    persist = ctypes.c_int(1)
+    connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(persist))
+    connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 1048576")
+    with transaction(connection):
+        connection.execute(LASTING)
+        if connection.pragma("user_version") != SCHEMA_VERSION:
+            for table in DERIVED_TABLES:
+                connection.execute(f"DROP TABLE IF EXISTS {table}")
+            connection.execute(DERIVED)
+            connection.pragma("user_version", SCHEMA_VERSION)
+            bump_generation(connection)
+    return connection
+
+
+def open_reader(home: Path) -> apsw.Connection:
+    """The index of *home*, read only. Raises IndexMissing, IndexMismatch."""
+    file = index_file(home)
+    if not file.is_file():
+        raise IndexMissing(f"nothing is indexed in {home} yet. Run: cutaway index FOLDER")
+    connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    _prepare(connection)
+    connection.execute("PRAGMA query_only = ON")
+    found = connection.pragma("user_version")
+    if found != SCHEMA_VERSION:
+        raise IndexMismatch(
+            f"{file} has schema {found}; this version reads schema {SCHEMA_VERSION}. "
+            "Run: cutaway index (the index is rebuilt from the files; nothing is embedded twice)."
+        )
+    return connection
+
+
+@contextmanager
+def transaction(connection: apsw.Connection) -> Iterator[None]:
+    """One write transaction: all of it or none. Raises IndexBusy."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except apsw.BusyError:
+        raise IndexBusy("another process is writing this index. Wait for it to end, then run this again.") from None
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+@contextmanager
+def snapshot(connection: apsw.Connection) -> Iterator[None]:
+    """All reads inside see one state of the index, whatever is written meanwhile."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
+
+
+def generation(connection: apsw.Connection) -> int:
+    """A number that grows with every change to the index."""
+    return int(connection.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
+
+
+def bump_generation(connection: apsw.Connection) -> int:
+    """Count one more change, inside the transaction that makes it."""
+    following = generation(connection) + 1
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('generation', ?)", (str(following),))
+    return following
+
+
+def now() -> str:
+    """The time in UTC, to the second, as it is stored."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def field_counts(packed: int, field: int) -> int:
+    """How often the term stands in one field, from what ``field_counts`` in SQL gave."""
+    return packed >> (_FIELD_BITS * field) & ((1 << _FIELD_BITS) - 1)
+
+
+def _prepare(connection: apsw.Connection) -> None:
+    connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
+    connection.register_fts5_function("field_counts", _count_fields)
+
+
+def _count_fields(api: apsw.FTS5ExtensionApi) -> int:
+    """How often the matched term stands in each field, 12 bits a field."""
+    packed = 0
+    for field, places in enumerate(api.phrase_locations(0)):
+        packed |= min(len(places), (1 << _FIELD_BITS) - 1) << (_FIELD_BITS * field)
+    return packed

@@ -1,0 +1,170 @@
+"""Bringing the index in line with a folder: scan, compare, apply in short transactions, embed.
+
+It may be stopped at any moment. What was committed stays; the next run goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+import apsw
+
+from cutaway.config import Settings
+from cutaway.errors import RootMissing
+from cutaway.index.difference import Difference, difference
+from cutaway.index.sqlite import bump_generation, transaction
+from cutaway.index.writer import Project, Writer
+from cutaway.models.embedder import Embedder, unit
+from cutaway.notes.analyzer import ANALYZER
+from cutaway.notes.chunks import CHUNK_FORMAT, Chunking, ChunkSettings, chunked
+from cutaway.notes.files import Problem, locate, scan
+from cutaway.notes.rows import Note, parse
+
+Progress = Callable[[str, int, int], None]
+"""Told the step (``scan``, ``index``, ``embed``), how many are done, and of how many."""
+
+_NOTES_PER_TRANSACTION, _TEXTS_PER_TRANSACTION = 100, 64
+
+
+@dataclass(slots=True)
+class Report:
+    """What a sync found and did."""
+
+    difference: Difference
+    problems: list[Problem]
+    opted_out: list[str] = field(default_factory=list)
+    reused: int = 0
+
+
+class Embedding(NamedTuple):
+    """What an embedding run did, in chunks."""
+
+    embedded: int = 0
+    failed: int = 0
+
+
+class _Run(NamedTuple):
+    """What the steps of one sync share."""
+
+    project: Project
+    connection: apsw.Connection
+    writer: Writer
+    embedder: Embedder | None
+    settings: Settings
+    form: str
+
+
+def sync(
+    project: Project,
+    connection: apsw.Connection,
+    embedder: Embedder | None,
+    settings: Settings,
+    progress: Progress,
+    allow_empty: bool = False,
+) -> Report:
+    """Bring the rows and chunks of a project in line with its folder.
+
+    Chunks whose text was embedded before are published at once; others are left pending for
+    ``embed_pending``. Raises RootMissing, and then changes nothing, where the folder is gone or
+    where every note of it seems to be.
+    """
+    writer = Writer(connection)
+    progress("scan", 0, 0)
+    found = scan(project.root)
+    known = writer.known(project)
+    form = note_form(embedder, settings)
+    changes = difference(known, found, form)
+    report = Report(changes, found.problems)
+    if known and not found.hashes and changes.removed and not allow_empty:
+        raise RootMissing(
+            f"{project.root} holds no notes, but {len(known):,} were indexed. Nothing was removed. "
+            "If they are really gone, run again with --allow-empty."
+        )
+    with transaction(connection):
+        if embedder is not None:
+            writer.adopt(embedder.identity, embedder.dimension)
+        writer.remove(known[path].id for path in changes.removed)
+        for old, new in changes.renamed:
+            writer.rename(known[old].id, new)
+        if changes.removed:
+            bump_generation(connection)
+    work = sorted((*changes.added, *changes.changed, *(new for _, new in changes.renamed), *changes.stale))
+    _write_notes(_Run(project, connection, writer, embedder, settings, form), work, report, progress)
+    opted_out = [Problem(path, "opted out", "says `index: false`") for path in report.opted_out]
+    with transaction(connection):
+        writer.set_problems(project, [*report.problems, *opted_out])
+    return report
+
+
+def note_form(embedder: Embedder | None, settings: Settings) -> str:
+    """All that decides how a note becomes rows and chunks, but for its bytes."""
+    tokenizer = embedder.identity if embedder else "no tokenizer"
+    context = "context" if settings.context_line else "no context"
+    return f"{CHUNK_FORMAT}, {settings.chunk_chars} chars, {context}, {tokenizer}, {ANALYZER}"
+
+
+def embed_pending(connection: apsw.Connection, embedder: Embedder, progress: Progress) -> Embedding:
+    """Embed every pending chunk, the shortest texts first, a batch and a transaction at a time.
+
+    A text that stands in several chunks is embedded once. A vector that is not finite or is zero
+    marks its chunks failed.
+    """
+    writer = Writer(connection)
+    with transaction(connection):
+        writer.adopt(embedder.identity, embedder.dimension)
+        writer.publish(embedder.identity, writer.cached(embedder.identity))
+        bump_generation(connection)
+    total, embedded, failed = writer.count("pending"), 0, 0
+    while waiting := writer.pending_texts(_TEXTS_PER_TRANSACTION):
+        progress("embed", embedded + failed, total)
+        vectors, faults = unit(embedder.embed([pending.text for pending in waiting]), embedder.dimension)
+        keyed = zip(waiting, vectors, faults, strict=True)
+        sound = [(pending.text_hash, vector) for pending, vector, fault in keyed if fault is None]
+        broken = [(pending.text_hash, fault) for pending, fault in zip(waiting, faults, strict=True) if fault]
+        with transaction(connection):
+            writer.cache(embedder.identity, sound)
+            embedded += writer.publish(embedder.identity, sound)
+            failed += sum(writer.fail(text_hash, f"the vector is {fault}") for text_hash, fault in broken)
+            bump_generation(connection)
+    progress("embed", embedded + failed, total)
+    return Embedding(embedded, failed)
+
+
+def _write_notes(run: _Run, paths: Sequence[str], report: Report, progress: Progress) -> None:
+    done = 0
+    for batch in _batches(paths, _NOTES_PER_TRANSACTION):
+        prepared = list(_prepared(run, batch, report))
+        with transaction(run.connection):
+            run.writer.remove_paths(run.project, report.opted_out)
+            for note, chunking in prepared:
+                run.writer.write(run.project, note, chunking, run.form)
+            if run.embedder is not None:
+                identity = run.embedder.identity
+                report.reused += run.writer.publish(identity, run.writer.cached(identity))
+            bump_generation(run.connection)
+        done += len(batch)
+        progress("index", done, len(paths))
+
+
+def _prepared(run: _Run, paths: Iterable[str], report: Report) -> Iterator[tuple[Note, Chunking]]:
+    tokenizer = run.embedder.tokenizer if run.embedder else None
+    chunking = ChunkSettings(run.settings.chunk_chars, run.settings.context_line)
+    for path in paths:
+        try:
+            note = parse(path, locate(run.project.root, path).read_bytes())
+        except (OSError, UnicodeDecodeError) as error:  # it changed after the scan
+            report.problems.append(Problem(path, "unreadable", f"could not be read again: {error}"))
+            continue
+        if note.frontmatter.flag("index"):
+            yield note, chunked(note, tokenizer, chunking)
+        else:
+            report.opted_out.append(path)
+
+
+def _batches(paths: Sequence[str], size: int) -> Iterator[list[str]]:
+    remaining = iter(paths)
+    while batch := list(islice(remaining, size)):
+        yield batch

@@ -1,0 +1,55 @@
+"""What a home for vectors promises, whatever stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutaway.model import ChunkId
+
+Vector = NDArray[np.float32]
+
+
+class Record(NamedTuple):
+    """A chunk's vector, ready to be stored. Vectors have length one."""
+
+    id: ChunkId
+    project: int
+    vector: Vector
+
+
+class Near(NamedTuple):
+    """A stored chunk and its cosine similarity to the query."""
+
+    id: ChunkId
+    similarity: float
+
+
+class VectorIndex(Protocol):
+    """The vectors of one scope under one embedding identity.
+
+    Scores are cosine similarity, best first; equal scores are ordered by id. ``nearest(q, k)`` is
+    always a prefix of ``nearest(q, k + 1)``. Nothing outside the scope is ever returned. An upsert
+    replaces, a delete is final.
+    """
+
+    identity: str
+
+    def upsert(self, records: Sequence[Record]) -> None: ...
+
+    def delete(self, ids: Sequence[ChunkId]) -> None: ...
+
+    def nearest(self, query: Vector, k: int) -> list[Near]: ...
+
+
+class ExactScores(Protocol):
+    """An index that can also score chunks by id, and knows the mean of its vectors."""
+
+    def similarities(self, query: Vector, ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
+        """The same numbers ``nearest`` gives, for the chunks among *ids* that are stored."""
+
+    def mean_similarity(self, query: Vector) -> tuple[float, int]:
+        """The query's product with the mean of the scope's vectors, and how many they are."""

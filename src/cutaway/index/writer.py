@@ -1,0 +1,274 @@
+"""Writing the store: projects, notes with their rows and chunks, and what becomes of each chunk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+import numpy as np
+
+from cutaway.errors import UsageError
+from cutaway.index.exact import ExactIndex
+from cutaway.index.schema import FIELD_COLUMNS
+from cutaway.index.sqlite import now
+from cutaway.index.vectors import Record, Vector
+from cutaway.model import ChunkId, NoteId, embedded_text
+from cutaway.notes.analyzer import note_terms
+from cutaway.notes.chunks import Chunking
+from cutaway.notes.files import Problem, content_hash
+from cutaway.notes.rows import Fields, Note
+
+_INSERT_LEXICAL = f"INSERT INTO lexical (rowid, {', '.join(FIELD_COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?)"
+
+
+class Project(NamedTuple):
+    """A named root folder of notes."""
+
+    id: int
+    name: str
+    root: Path
+
+
+class Known(NamedTuple):
+    """What the index holds of a note: its id, the content it was read from, and how."""
+
+    id: NoteId
+    hash: bytes
+    form: str
+
+
+class Pending(NamedTuple):
+    """A text that waits for its vector."""
+
+    text_hash: bytes
+    text: str
+
+
+class Writer:
+    """All changes to the store, manifest and vectors together. Callers group them into transactions.
+
+    After a transaction that was rolled back, make a new Writer.
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        dimension = connection.execute("SELECT value FROM meta WHERE key = 'dimension'").get
+        self._vectors = None if dimension is None else ExactIndex(connection, int(dimension), ())
+
+    # Projects
+
+    def projects(self) -> list[Project]:
+        found = self._connection.execute("SELECT id, name, root FROM projects ORDER BY name")
+        return [Project(number, name, Path(root)) for number, name, root in found]
+
+    def add_project(self, name: str, root: Path) -> Project:
+        """The project at *root*, added if need be. One folder is one project, however it is spelled."""
+        for project in self.projects():
+            if project.root == root:
+                return project
+            if project.name == name:
+                raise UsageError(f"project {name!r} is already {project.root}. Choose another with --name.")
+            if root.is_relative_to(project.root) or project.root.is_relative_to(root):
+                raise UsageError(f"{root} overlaps project {project.name!r} ({project.root}); a note belongs to one.")
+        self._connection.execute(
+            "INSERT INTO projects (name, root, added_at) VALUES (?, ?, ?)", (name, str(root), now())
+        )
+        return next(project for project in self.projects() if project.name == name)
+
+    # Notes
+
+    def known(self, project: Project) -> dict[str, Known]:
+        query = "SELECT path, id, hash, form FROM notes WHERE project_id = ?"
+        return {path: Known(*rest) for path, *rest in self._connection.execute(query, (project.id,))}
+
+    def rename(self, note: NoteId, path: str) -> None:
+        """Another path for the same note; its rows are to be written anew, its id stays."""
+        self._connection.execute("UPDATE notes SET path = ?, form = '' WHERE id = ?", (path, note))
+
+    def remove(self, notes: Iterable[NoteId]) -> None:
+        for note in notes:
+            self._clear(note)
+            self._connection.execute("DELETE FROM notes WHERE id = ?", (note,))
+
+    def remove_paths(self, project: Project, paths: Sequence[str]) -> None:
+        """Remove the notes at these paths, if there are any."""
+        known = self.known(project) if paths else {}
+        self.remove(known[path].id for path in paths if path in known)
+
+    def write(self, project: Project, note: Note, chunking: Chunking, form: str) -> None:
+        """Put a note in place of what the index held at its path. Its chunks are pending."""
+        held = self._connection.execute(
+            "SELECT id FROM notes WHERE project_id = ? AND path = ?", (project.id, note.path)
+        ).get
+        if held is not None:
+            self._clear(held)
+        identity = NoteId(held or self._free("notes", "id", f"{project.name}\0{note.path}"))
+        text = note.frontmatter.text
+        self._connection.execute(
+            f"INSERT OR REPLACE INTO notes VALUES ({', '.join('?' * 16)})",
+            (
+                *(identity, project.id, note.path, note.title, _json(note.aliases)),
+                *(text("permalink"), text("type"), _json(note.tags), _json(note.frontmatter.metadata)),
+                *(
+                    zlib.compress(note.source.raw),
+                    len(note.source),
+                    content_hash(note.source.raw),
+                    form,
+                    _json(chunking.skips),
+                ),
+                *(note.frontmatter.problem, now()),
+            ),
+        )
+        rows = self._write_rows(project, identity, note, chunking)
+        self._write_chunks(project, identity, note, chunking, rows)
+
+    def set_problems(self, project: Project, problems: Sequence[Problem]) -> None:
+        """The problems of the last scan, in place of those of the scan before."""
+        query = "SELECT path, kind, message FROM problems WHERE project_id = ?"
+        if sorted(set(problems)) == sorted(Problem(*row) for row in self._connection.execute(query, (project.id,))):
+            return
+        self._connection.execute("DELETE FROM problems WHERE project_id = ?", (project.id,))
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?)", [(project.id, *problem) for problem in problems]
+        )
+
+    def _clear(self, note: NoteId) -> None:
+        if self._vectors is not None:
+            held = self._connection.execute("SELECT id FROM chunks WHERE note_id = ? AND state = 'ready'", (note,))
+            self._vectors.delete([ChunkId(chunk) for (chunk,) in held])
+        self._connection.execute("DELETE FROM lexical WHERE rowid IN (SELECT id FROM rows WHERE note_id = ?)", (note,))
+        self._connection.execute("DELETE FROM rows WHERE note_id = ?", (note,))
+        self._connection.execute("DELETE FROM chunks WHERE note_id = ?", (note,))
+
+    def _write_rows(
+        self, project: Project, identity: NoteId, note: Note, chunking: Chunking
+    ) -> dict[tuple[str, int], int]:
+        chunks = Counter((chunk.row.kind, chunk.row.ordinal) for chunk in chunking.chunks)
+        keys: dict[tuple[str, int], int] = {}
+        for row in note.rows:
+            terms = Fields(*(note_terms(text) for text in row.fields))  # type: ignore[arg-type]
+            number = self._free("rows", "number", f"{identity}\0{row.kind}\0{row.ordinal}")
+            self._connection.execute(
+                "INSERT INTO rows (number, note_id, project_id, kind, ordinal, title, start, end, length, chunks)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(number, identity, project.id, row.kind, row.ordinal, row.title, *row.span),
+                    *(sum(map(len, terms)), chunks[row.kind, row.ordinal]),
+                ),
+            )
+            key = self._connection.last_insert_rowid()
+            self._connection.execute(_INSERT_LEXICAL, (key, *(" ".join(field) for field in terms)))
+            keys[row.kind, row.ordinal] = key
+        return keys
+
+    def _write_chunks(
+        self, project: Project, identity: NoteId, note: Note, chunking: Chunking, rows: dict[tuple[str, int], int]
+    ) -> None:
+        for ordinal, (row, passage) in enumerate(chunking.chunks, start=1):
+            self._connection.execute(
+                "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', NULL, NULL, NULL, ?)",
+                (
+                    *(self._free("chunks", "id", f"{identity}\0chunk\0{ordinal}"), identity, project.id),
+                    *(rows[row.kind, row.ordinal], ordinal, passage.start, passage.end),
+                    *(*note.source.lines(passage.start, passage.end), _json(passage.heading_path), passage.context),
+                    *(passage.tokens, content_hash(passage.embedded.encode()), now()),
+                ),
+            )
+
+    def _free(self, table: str, column: str, name: str) -> int:
+        """An id made from a name, so that a rebuilt index gives the same one.
+
+        52 bits survive JSON readers that know only doubles; the next number is taken on a collision.
+        """
+        wanted = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest()) >> 12
+        while self._connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (wanted,)).get is not None:
+            wanted += 1
+        return wanted
+
+    # The manifest
+
+    def adopt(self, identity: str, dimension: int) -> None:
+        """Make *identity* the one the index serves; chunks under another are pending again."""
+        if self._connection.execute("SELECT value FROM meta WHERE key = 'embedding'").get == identity:
+            return
+        self._connection.execute("DELETE FROM segments")
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [("embedding", identity), ("dimension", str(dimension))]
+        )
+        self._connection.execute(
+            "UPDATE chunks SET state = 'pending', error = NULL, embedding_identity = NULL, index_identity = NULL"
+        )
+        self._vectors = ExactIndex(self._connection, dimension, ())
+
+    def pending_texts(self, limit: int) -> list[Pending]:
+        """Distinct texts that wait for a vector, the shortest first."""
+        found = self._connection.execute(
+            "SELECT c.text_hash, c.context, c.start, c.end, n.source, min(c.end - c.start) AS size"
+            " FROM chunks c JOIN notes n ON n.id = c.note_id WHERE c.state = 'pending'"
+            " GROUP BY c.text_hash ORDER BY size, c.text_hash LIMIT ?",
+            (limit,),
+        )
+        return [
+            Pending(key, embedded_text(context, zlib.decompress(source)[start:end].decode()))
+            for key, context, start, end, source, _ in found
+        ]
+
+    def count(self, state: str) -> int:
+        """How many chunks are in a state."""
+        return int(self._connection.execute("SELECT count(*) FROM chunks WHERE state = ?", (state,)).get)
+
+    def cached(self, identity: str) -> list[tuple[bytes, Vector]]:
+        """Embeddings we already have for pending chunks."""
+        found = self._connection.execute(
+            "SELECT DISTINCT e.text_hash, e.vector FROM chunks c JOIN embeddings e"
+            " ON e.identity_id = ? AND e.text_hash = c.text_hash WHERE c.state = 'pending'",
+            (self._identity_id(identity),),
+        )
+        return [(key, np.frombuffer(vector, np.float16).astype(np.float32)) for key, vector in found]
+
+    def cache(self, identity: str, embedded: Iterable[tuple[bytes, Vector]]) -> None:
+        """Keep embeddings for good: a rebuild, a rename or a move then embeds nothing."""
+        number = self._identity_id(identity)
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO embeddings (identity_id, text_hash, vector) VALUES (?, ?, ?)",
+            [(number, key, vector.astype(np.float16).tobytes()) for key, vector in embedded],
+        )
+
+    def _identity_id(self, identity: str) -> int:
+        self._connection.execute("INSERT OR IGNORE INTO identities (name) VALUES (?)", (identity,))
+        return int(self._connection.execute("SELECT id FROM identities WHERE name = ?", (identity,)).get)
+
+    def publish(self, identity: str, embedded: Iterable[tuple[bytes, Vector]]) -> int:
+        """Store vectors and mark ready the chunks that still have the text they were made from."""
+        assert self._vectors is not None, "adopt an identity before publishing under it"
+        count = 0
+        for text_hash, vector in embedded:
+            waiting = self._connection.execute(
+                "SELECT id, project_id FROM chunks WHERE text_hash = ? AND state = 'pending'", (text_hash,)
+            ).fetchall()
+            self._vectors.upsert([Record(ChunkId(chunk), project, vector) for chunk, project in waiting])
+            self._connection.executemany(
+                "UPDATE chunks SET state = 'ready', error = NULL, embedding_identity = ?, index_identity = ?,"
+                " updated_at = ? WHERE id = ?",
+                [(identity, self._vectors.identity, now(), chunk) for chunk, _ in waiting],
+            )
+            count += len(waiting)
+        return count
+
+    def fail(self, text_hash: bytes, reason: str) -> int:
+        """Mark the chunks of a text that cannot be embedded. They are never ranked by similarity."""
+        self._connection.execute(
+            "UPDATE chunks SET state = 'failed', error = ?, updated_at = ? WHERE text_hash = ? AND state = 'pending'",
+            (reason, now(), text_hash),
+        )
+        return self._connection.changes()
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

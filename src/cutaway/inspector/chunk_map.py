@@ -1,0 +1,99 @@
+"""A note as the index sees it: its rows and chunks, what was skipped, and how fresh that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from cutaway.errors import AmbiguousNote, NoteNotFound
+from cutaway.index.reader import Entry, NoteCard, Reader, Readiness, RowCard
+from cutaway.model import RowId
+from cutaway.notes.files import content_hash, locate
+
+Freshness = Literal["fresh", "not_indexed", "index_behind_rows", "rows_behind_file"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMap:
+    """One note, read back whole."""
+
+    note: NoteCard
+    rows: tuple[RowCard, ...]
+    chunks: dict[RowId, tuple[Entry, ...]]
+    freshness: Freshness
+    reason: str | None
+
+    @property
+    def readiness(self) -> Readiness:
+        states = [entry.state for entries in self.chunks.values() for entry in entries]
+        return Readiness(*(states.count(state) for state in Readiness._fields))
+
+    @property
+    def covered(self) -> int:
+        """Bytes that are in a chunk."""
+        return sum(entry.end - entry.start for entries in self.chunks.values() for entry in entries)
+
+
+def chunk_map(reader: Reader, name: str, embedding_identity: str | None) -> ChunkMap:
+    """Everything the index holds of a note. Raises NoteNotFound, AmbiguousNote.
+
+    Freshness is judged against the file on disk and against the embedding identity in use.
+    """
+    note = find_note(reader, name)
+    entries = reader.entries_of_note(note.id)
+    rows = tuple(reader.rows_of_note(note.id))
+    chunks = {row.id: tuple(entry for entry in entries if entry.row == row.id) for row in rows}
+    freshness, reason = _freshness(note, entries, embedding_identity)
+    return ChunkMap(note, rows, chunks, freshness, reason)
+
+
+def find_note(reader: Reader, name: str) -> NoteCard:
+    """The one note that answers to a path, title, permalink or alias."""
+    found = reader.notes(reader.named(_relative(reader, name)))
+    if len(found) > 1:
+        prefix = len(reader.scope) > 1
+        paths = sorted(f"{note.project.name}:{note.path}" if prefix else note.path for note in found.values())
+        raise AmbiguousNote(name, tuple(paths))
+    if not found:
+        raise NoteNotFound(_why_not_found(reader, name))
+    return next(iter(found.values()))
+
+
+def _relative(reader: Reader, name: str) -> str:
+    """A name as typed, or the note's path where a file inside a project was named."""
+    file = Path(name).expanduser()
+    for project in reader.scope:
+        if file.exists() and file.resolve().is_relative_to(project.root):
+            return file.resolve().relative_to(project.root).as_posix()
+    return name
+
+
+def _why_not_found(reader: Reader, name: str) -> str:
+    path = _relative(reader, name)
+    for project in reader.scope:
+        if locate(project.root, path).is_file():
+            problems = [
+                problem.message for held, problem in reader.problems() if (held, problem.path) == (project, path)
+            ]
+            why = problems[0] if problems else "it is new, ignored, or no Markdown file. Run: cutaway index"
+            return f"not_indexed: {path} is a file of project {project.name}, but not in the index: {why}"
+    names = ", ".join(project.name for project in reader.scope)
+    return f"no note in {names} has the path, title, permalink or alias {name!r}."
+
+
+def _freshness(note: NoteCard, entries: list[Entry], identity: str | None) -> tuple[Freshness, str | None]:
+    file = locate(note.project.root, note.path)
+    try:
+        on_disk = content_hash(file.read_bytes())
+    except OSError as error:
+        return "rows_behind_file", f"the file cannot be read: {error.strerror}"
+    if on_disk != note.hash:
+        return "rows_behind_file", "the file has changed since it was indexed. Run: cutaway index"
+    lagging = [entry for entry in entries if entry.state != "ready"]
+    if lagging:
+        return "index_behind_rows", f"{len(lagging)} of {len(entries)} chunks are not ready. Run: cutaway index"
+    foreign = {entry.embedding_identity for entry in entries} - {identity}
+    if identity is not None and foreign:
+        return "index_behind_rows", f"embedded as {', '.join(map(str, foreign))}; in use is {identity}"
+    return "fresh", None

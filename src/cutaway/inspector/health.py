@@ -1,0 +1,137 @@
+"""What the index holds in sum, and what is wrong with it or with the files behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cutaway.errors import RootMissing
+from cutaway.index.reader import Reader
+from cutaway.index.writer import Project
+from cutaway.notes.files import Scan, scan
+
+_LISTED = 50
+
+
+class Overview(NamedTuple):
+    """One project in numbers."""
+
+    name: str
+    root: str
+    notes: int
+    observations: int
+    relations: int
+    bytes: int
+    chunks: int
+    ready: int
+    pending: int
+    failed: int
+    problems: int
+
+
+class Finding(NamedTuple):
+    """Something a check found. ``severity`` is ok, note, warning or error."""
+
+    severity: str
+    check: str
+    project: str | None
+    path: str | None
+    message: str
+
+
+def overview(reader: Reader) -> list[Overview]:
+    """Each project of the scope in numbers."""
+    problems = [project.name for project, _ in reader.problems()]
+    return [
+        Overview(project.name, str(project.root), **reader.counts(project), problems=problems.count(project.name))
+        for project in reader.scope
+    ]
+
+
+def examine(reader: Reader, identity: str) -> list[Finding]:
+    """Every check, each with at least one line: what is wrong and how to mend it, or that all is well.
+
+    *identity* is the embedding identity in use, or why there is none.
+    """
+    findings = [*_integrity(reader), *_vectors(reader), *_identity(reader, identity)]
+    for project in reader.scope:
+        findings += _project(reader, project)
+    return findings
+
+
+def _integrity(reader: Reader) -> Iterator[Finding]:
+    faults = reader.integrity_faults()
+    for fault in faults:
+        yield Finding("error", "integrity", None, None, f"{fault}. Delete the index file and run: cutaway index")
+    if not faults:
+        yield Finding("ok", "integrity", None, None, "database and lexical index are sound")
+
+
+def _vectors(reader: Reader) -> Iterator[Finding]:
+    orphans, missing = reader.vector_faults()
+    if orphans:
+        yield Finding("warning", "vectors", None, None, f"{orphans:,} vectors belong to no ready chunk; never served")
+    if missing:
+        yield Finding(
+            "error",
+            "vectors",
+            None,
+            None,
+            f"{missing:,} ready chunks have no vector. Delete the index file and run: cutaway index",
+        )
+    if not orphans and not missing:
+        yield Finding("ok", "vectors", None, None, "every ready chunk has its vector, and no vector is an orphan")
+
+
+def _identity(reader: Reader, identity: str) -> Iterator[Finding]:
+    held = reader.embedding_identity
+    if held == identity:
+        yield Finding("ok", "model", None, None, f"index and searches use {identity}")
+        if identity.startswith("bge-small-en"):
+            yield Finding(
+                "note", "model", None, None, "this model reads English; notes in other scripts are found by their words"
+            )
+    else:
+        said = f"the index holds vectors of {held}" if held else "nothing is embedded"
+        yield Finding("warning", "model", None, None, f"{said}; in use: {identity}")
+
+
+def _project(reader: Reader, project: Project) -> Iterator[Finding]:
+    name = project.name
+    try:
+        found = scan(project.root)
+    except RootMissing as error:
+        yield Finding("error", "folder", name, None, str(error))
+        return
+    reported = [problem for held, problem in reader.problems() if held == project]
+    now = {problem for problem in found.problems}
+    for problem in [*found.problems, *(problem for problem in reported if problem not in now)][:_LISTED]:
+        severity = "note" if problem.kind in ("link", "opted out") else "warning"
+        yield Finding(severity, problem.kind, name, problem.path, problem.message)
+    yield from _coverage(reader, project, found)
+    counts = reader.counts(project)
+    if counts["pending"]:
+        yield Finding(
+            "warning", "embedding", name, None, f"{counts['pending']:,} chunks wait for a vector. Run: cutaway index"
+        )
+    for path, message, count in reader.failures(project):
+        yield Finding("error", "embedding", name, path, f"{count} chunks failed: {message}")
+
+
+def _coverage(reader: Reader, project: Project, found: Scan) -> Iterator[Finding]:
+    """Every file on disk accounted for: indexed as it is, changed since, missing, or gone."""
+    held = reader.hashes(project)
+    opted_out = {
+        problem.path for owner, problem in reader.problems() if owner == project and problem.kind == "opted out"
+    }
+    new = sorted(found.hashes.keys() - held.keys() - opted_out)
+    gone = sorted(path for path in held.keys() - found.hashes.keys() if not found.unseen(path))
+    changed = sorted(path for path in held.keys() & found.hashes.keys() if held[path] != found.hashes[path])
+    for paths, said in ((new, "not indexed yet"), (changed, "changed since it was indexed"), (gone, "gone from disk")):
+        for path in paths[:_LISTED]:
+            yield Finding("warning", "files", project.name, path, f"{said}. Run: cutaway index")
+    same = len(held.keys() & found.hashes.keys()) - len(changed)
+    unread = len({problem.path for problem in found.problems if problem.kind == "unreadable"})
+    said = f"{len(found.hashes) + unread:,} files: {same:,} indexed as they are, {len(changed):,} changed, {len(new):,} new"
+    said += f", {len(opted_out):,} opted out, {unread:,} unreadable; {len(gone):,} gone"
+    yield Finding("ok" if same == len(found.hashes) - len(opted_out) else "note", "files", project.name, None, said)

@@ -1,0 +1,135 @@
+"""Each candidate's way through a search. Computes nothing; regroups the record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cutaway.model import ChunkId, NoteId, RowId
+from cutaway.retrieval.pipeline import Answer
+from cutaway.retrieval.tracing import Id, Stage
+
+RETURNED = "returned"
+_SAME_NOTE = "a better row of the same note"
+
+
+class Step(NamedTuple):
+    """Where a candidate stood after one stage, or why it fell there (then it has no rank)."""
+
+    stage: str
+    rank: int | None
+    score: float
+    reason: str | None = None
+    mark: str | None = None
+    parts: tuple[tuple[str, float], ...] = ()
+
+
+class Fate(NamedTuple):
+    """What became of a candidate: returned, or the stage and reason where it fell, and what it lacked."""
+
+    stage: str
+    reason: str
+    margin: float | None
+
+
+class ChunkTrail(NamedTuple):
+    """A chunk the vector leg found, and its own way."""
+
+    id: ChunkId
+    steps: tuple[Step, ...]
+
+
+class Candidate(NamedTuple):
+    """A row that some stage saw."""
+
+    row: RowId
+    note: NoteId
+    fate: Fate
+    steps: tuple[Step, ...]
+    chunks: tuple[ChunkTrail, ...]
+    terms: tuple[tuple[str, float], ...]
+
+
+def journeys(stages: Iterable[Stage]) -> dict[Id, list[Step]]:
+    """Each id's path through the stages, in order."""
+    paths: dict[Id, list[Step]] = {}
+    for stage in stages:
+        for rank, hit in enumerate(stage.kept, start=1):
+            step = Step(stage.name, rank, hit.score, mark=hit.mark, parts=hit.parts)
+            paths.setdefault(hit.id, []).append(step)
+        for out in stage.dropped:
+            paths.setdefault(out.id, []).append(Step(stage.name, None, out.score, out.reason))
+    return paths
+
+
+def candidates(answer: Answer) -> list[Candidate]:
+    """Every row seen, those returned first in their order, then the others by how far they came."""
+    entries = answer.evidence.entries
+    paths = journeys(answer.stages)
+    chunks: dict[RowId, list[ChunkTrail]] = {}
+    for seen, steps in paths.items():
+        if not isinstance(seen, RowId) and seen in entries:
+            chunks.setdefault(entries[seen].row, []).append(ChunkTrail(seen, tuple(steps)))
+    rows = dict.fromkeys([seen for seen in paths if isinstance(seen, RowId)] + list(chunks))
+    found = [
+        Candidate(
+            row=row,
+            note=answer.evidence.notes[row],
+            fate=fate(answer, row, [trail.id for trail in chunks.get(row, ())]),
+            steps=tuple(paths.get(row, ())),
+            chunks=tuple(chunks.get(row, ())),
+            terms=_terms(answer.stages, row),
+        )
+        for row in rows
+    ]
+    return sorted(found, key=lambda candidate: (*_reached(answer, candidate), candidate.row))
+
+
+def misses(answer: Answer) -> list[Candidate]:
+    """Candidates inside the windows whose note (or row) is on no page up to this one's end, nearest first."""
+    shown = {answer.evidence.notes[hit.id] for hit in answer.page}
+    found = []
+    for candidate in candidates(answer):
+        superseded = candidate.fate.reason == _SAME_NOTE or (answer.plan.group == "note" and candidate.note in shown)
+        if candidate.fate.reason not in (RETURNED, "on an earlier page") and not superseded:
+            found.append(candidate)
+    return found
+
+
+def fate(answer: Answer, row: RowId, chunks: Iterable[ChunkId]) -> Fate:
+    """What became of a row: the last thing that the record says of it, or of its chunks."""
+    if any(hit.id == row for hit in answer.page):
+        return Fate("cut", RETURNED, None)
+    for wanted in ({row}, set(chunks)):
+        for stage in reversed(answer.stages):
+            for out in stage.dropped:
+                if out.id in wanted:
+                    return Fate(stage.name, out.reason, out.margin)
+    raise LookupError(f"{row} vanished from the trace")
+
+
+def raw_scores(answer: Answer, row: RowId) -> dict[str, float | None]:
+    """A row's raw scores in the two legs, as the search recorded them."""
+    return {
+        "bm25": _score(answer.stages, ("complete_lexical", "match"), row),
+        "cosine": _score(answer.stages, ("complete_similarity", "collapse"), row),
+    }
+
+
+def _score(stages: tuple[Stage, ...], names: tuple[str, ...], row: RowId) -> float | None:
+    held = (step.scores[row] for name in names for step in stages if step.name == name and row in step.scores)
+    return next(held, None)
+
+
+def _terms(stages: tuple[Stage, ...], row: RowId) -> tuple[tuple[str, float], ...]:
+    """What each term gave the row's lexical score."""
+    legs = [step for step in stages if step.name in ("match", "complete_lexical")]
+    return next((hit.parts for step in legs for hit in step.kept if hit.id == row), ())
+
+
+def _reached(answer: Answer, candidate: Candidate) -> tuple[int, int, float]:
+    """How far a candidate came: its place in the final order, else its last stage and its margin there."""
+    order = answer.stages[-3].ranks
+    stages = [step.name for step in answer.stages]
+    margin = candidate.fate.margin if candidate.fate.margin is not None else float("inf")
+    return order.get(candidate.row, len(order) + 1), -stages.index(candidate.fate.stage), margin

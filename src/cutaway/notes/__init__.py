@@ -1,0 +1,1 @@
+"""Markdown files into notes, rows and chunks. Reads the user's files; never writes them."""

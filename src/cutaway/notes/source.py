@@ -1,0 +1,67 @@
+"""A note's source text, addressed by byte, by character and by line."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from functools import cached_property
+
+_NEWLINE = re.compile(rb"\r\n|\n|\r")
+
+
+class Source:
+    """One file's bytes and their text, exactly as on disk (line ends included).
+
+    Ranges everywhere in Cutaway are byte offsets into ``raw``; ``text`` is the same content
+    decoded, and ``char``/``byte`` translate between the two.
+    """
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+        self.text = raw.decode("utf-8")
+        self._ascii = len(raw) == len(self.text)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def slice(self, start: int, end: int) -> str:
+        """The text of a byte range that cuts no character."""
+        return self.raw[start:end].decode("utf-8")
+
+    def char(self, byte: int) -> int:
+        """The character that starts at *byte* (or the first one after it)."""
+        return byte if self._ascii else bisect_left(self._starts, byte)
+
+    def byte(self, char: int) -> int:
+        """Where a character starts, in bytes."""
+        return char if self._ascii else self._starts[char]
+
+    def line(self, byte: int) -> int:
+        """The 1-based line that holds *byte*."""
+        return bisect_right(self._lines, byte)
+
+    def line_start(self, byte: int) -> int:
+        """Where the line that holds *byte* begins."""
+        return self._lines[self.line(byte) - 1]
+
+    def lines(self, start: int, end: int) -> tuple[int, int]:
+        """First and last line of a byte range, not counting the blank lines at its margins."""
+        text = self.raw[start:end]
+        first = start + len(text) - len(text.lstrip())
+        last = start + len(text.rstrip())
+        return (self.line(first), self.line(last - 1)) if first < last else (self.line(start),) * 2
+
+    @cached_property
+    def _starts(self) -> array[int]:
+        starts, position = array("Q"), 0
+        for character in self.text:
+            starts.append(position)
+            code = ord(character)
+            position += 1 if code < 0x80 else 2 if code < 0x800 else 3 if code < 0x10000 else 4
+        starts.append(position)
+        return starts
+
+    @cached_property
+    def _lines(self) -> array[int]:
+        return array("Q", (0, *(match.end() for match in _NEWLINE.finditer(self.raw))))

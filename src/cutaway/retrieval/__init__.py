@@ -1,0 +1,1 @@
+"""The read path: plan, gather, rank, cut. Its stages record themselves; the records are the trace."""

@@ -1,0 +1,132 @@
+"""BM25 over the lexicon, term by term: the score of a row is the sum of what each term gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutaway.index.lexicon import Lexicon, Postings
+from cutaway.model import ENTITY, KINDS, RowId
+from cutaway.retrieval.tracing import Scored
+
+K1, B = 0.9, 0.4
+# What one occurrence in a field counts, in the order of the lexical columns.
+FIELD_WEIGHTS = (2.0, 2.0, 1.0, 1.0, 1.0)
+_DIGITS = 9
+
+Floats = NDArray[np.float64]
+
+
+class Bm25:
+    """The scores of every row that holds a term of the query.
+
+    For a term t and a row d (Robertson and Zaragoza 2009, without the constant factor k1 + 1)::
+
+        idf(t) · tf / (tf + k1 · (1 - b + b · |d| / avgdl)),   idf(t) = ln(1 + (N - n + .5) / (n + .5))
+
+    tf counts occurrences weighted by field. N and n count notes; avgdl is the mean length of rows
+    of the same kind, so that a one-line observation does not outrank a note by being short.
+    """
+
+    def __init__(self, lexicon: Lexicon, terms: tuple[str, ...]) -> None:
+        self.lexicon = lexicon
+        self.terms = terms
+
+    @cached_property
+    def notes(self) -> int:
+        """N: how many notes are in scope."""
+        return int(np.count_nonzero(self.lexicon.kinds == KINDS.index(ENTITY)))
+
+    @cached_property
+    def idf(self) -> dict[str, float]:
+        """Each term's weight; 0 for a term that no row holds."""
+        return {term: self._idf(postings) for term, postings in zip(self.terms, self._postings, strict=True)}
+
+    @cached_property
+    def found(self) -> tuple[str, ...]:
+        """The query's terms that stand in at least one row."""
+        return tuple(term for term, postings in zip(self.terms, self._postings, strict=True) if len(postings.places))
+
+    @cached_property
+    def total(self) -> int:
+        """How many rows hold a term of the query."""
+        return len(self._matched)
+
+    @cached_property
+    def complete(self) -> int:
+        """How many rows hold every term of the query."""
+        if not self.terms:
+            return 0
+        return int(np.count_nonzero((self._contributions[:, self._matched] > 0).all(axis=0)))
+
+    def matched_notes(self) -> int:
+        """How many notes have a row that holds a term of the query."""
+        return len(np.unique(self.lexicon.notes[self._matched]))
+
+    def ranked(self, k: int) -> tuple[Scored, ...]:
+        """The k best rows; equal scores by kind and number."""
+        places, scores = self._matched, self._scores[self._matched]
+        if k < len(places):
+            floor = np.partition(scores, len(scores) - k)[len(scores) - k]
+            places, scores = places[scores >= floor], scores[scores >= floor]
+        kinds = np.array([KINDS[kind] for kind in self.lexicon.kinds[places]], str)
+        order = np.lexsort((self.lexicon.numbers[places], kinds, -scores))[:k]
+        return tuple(self._scored(int(places[place])) for place in order)
+
+    def of(self, rows: Iterable[RowId]) -> dict[RowId, Scored]:
+        """The same scores for given rows, those that hold no term left out."""
+        places = self.lexicon.places(list(rows))
+        return {row: self._scored(place) for row, place in places.items() if self._scores[place] > 0}
+
+    def _scored(self, place: int) -> Scored:
+        parts = zip(self.terms, self._contributions[:, place], strict=True)
+        given = tuple((term, float(part)) for term, part in parts if part > 0)
+        return Scored(self.lexicon.row(place), float(self._scores[place]), parts=given)
+
+    @cached_property
+    def _postings(self) -> list[Postings]:
+        return [self.lexicon.postings(term) for term in self.terms]
+
+    @cached_property
+    def _norms(self) -> Floats:
+        """k1 · (1 - b + b · |d| / avgdl) of every row."""
+        lengths = self.lexicon.lengths.astype(np.float64)
+        kinds = self.lexicon.kinds
+        sums = np.bincount(kinds, weights=lengths, minlength=len(KINDS))
+        means = sums / np.maximum(np.bincount(kinds, minlength=len(KINDS)), 1)
+        norms: Floats = K1 * (1 - B + B * lengths / np.maximum(means, 1)[kinds])
+        return norms
+
+    @cached_property
+    def _contributions(self) -> Floats:
+        """What each term gives each row: shape (terms, rows)."""
+        given = np.zeros((len(self.terms), len(self.lexicon)))
+        for number, (term, postings) in enumerate(zip(self.terms, self._postings, strict=True)):
+            frequency = postings.counts @ np.array(FIELD_WEIGHTS)
+            saturated = frequency / (frequency + self._norms[postings.places])
+            given[number, postings.places] = np.round(self.idf[term] * saturated, _DIGITS)
+        return given
+
+    @cached_property
+    def _scores(self) -> Floats:
+        scores: Floats = np.round(self._contributions.sum(axis=0), _DIGITS)
+        return scores
+
+    @cached_property
+    def _matched(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self._scores > 0)
+
+    def _idf(self, postings: Postings) -> float:
+        holding = int(np.count_nonzero(self.lexicon.kinds[postings.places] == KINDS.index(ENTITY)))
+        if not len(postings.places):
+            return 0.0
+        return math.log(1 + (self.notes - holding + 0.5) / (holding + 0.5))
+
+    @property
+    def lone_idf(self) -> float:
+        """I = ln(1 + (N - .5) / 1.5): the idf of a term that one note holds."""
+        return math.log(1 + max(self.notes - 0.5, 0.5) / 1.5)

@@ -1,0 +1,144 @@
+"""First-stage retrieval: everything one search reads, each leg once, before anything is ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from cutaway.errors import ModelUnavailable
+from cutaway.index.exact import ExactIndex
+from cutaway.index.reader import Entry, Reader
+from cutaway.index.vectors import Vector
+from cutaway.model import ChunkId, NoteId, RowId
+from cutaway.models.embedder import Embedder, unit
+from cutaway.retrieval.bm25 import FIELD_WEIGHTS, K1, B, Bm25
+from cutaway.retrieval.plan import Plan
+from cutaway.retrieval.tracing import Outcome, Scored, Stage, stage
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What similarity means here: a cosine no better than *mean* is no evidence.
+
+    The mean of the scope's vectors against the query, drawn towards .5 while they are few::
+
+        mean = (n · (q·m) + 30 · .5) / (n + 30)
+    """
+
+    mean: float
+    vectors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything first-stage retrieval read. Ranking needs nothing else."""
+
+    lexical: Stage | None = None
+    nearest: Stage | None = None
+    entries: Mapping[ChunkId, Entry] = field(default_factory=dict)
+    notes: Mapping[RowId, NoteId] = field(default_factory=dict)
+    lexical_scores: Mapping[RowId, Scored] = field(default_factory=dict)
+    """Of the rows that only the vector leg found, those that hold a term."""
+    similarities: Mapping[ChunkId, float] = field(default_factory=dict)
+    """Of the chunks of rows that only words found."""
+    baseline: Baseline = Baseline(0.5, 0)
+    bm25: Bm25 | None = None
+    failure: str | None = None
+    """Why the vector leg could not be read after all."""
+    truncated: bool = False
+    """Whether the query was longer than the model reads."""
+
+    @property
+    def idf(self) -> Mapping[str, float]:
+        return self.bm25.idf if self.bm25 else {}
+
+    @property
+    def lone_idf(self) -> float:
+        return self.bm25.lone_idf if self.bm25 else 1.0
+
+    def matched(self, group: str) -> int:
+        """How many notes or rows hold a term of the query, in the window or not."""
+        if self.bm25 is None:
+            return 0
+        return self.bm25.matched_notes() if group == "note" else self.bm25.total
+
+    @property
+    def legs(self) -> tuple[Stage, ...]:
+        return tuple(leg for leg in (self.lexical, self.nearest) if leg is not None)
+
+
+def gather(plan: Plan, reader: Reader, embedder: Embedder | str) -> Evidence:
+    """Read each leg once, as deep as the page needs, and what ranking must know of what they found.
+
+    If the model fails in hybrid mode, words answer alone and the failure is said.
+    """
+    words = _words(plan, reader) if plan.lexical else Evidence()
+    if not plan.vector or isinstance(embedder, str):
+        return words
+    try:
+        query = _embedded(plan.text, embedder)
+    except ModelUnavailable as failure:
+        if not plan.lexical:
+            raise
+        return replace(words, failure=str(failure))
+    vectors = reader.vectors(embedder.dimension)
+    near = nearest(vectors, query, k=plan.vector_window)
+    truncated = embedder.tokenizer.counts([plan.text])[0] > embedder.tokenizer.limit
+    return replace(_with_vectors(words, reader, near, query, vectors), truncated=truncated)
+
+
+def _words(plan: Plan, reader: Reader) -> Evidence:
+    bm25 = Bm25(reader.lexicon, plan.terms)
+    words = match(bm25, terms=plan.terms, k1=K1, b=B, weights=FIELD_WEIGHTS, k=plan.lexical_window)
+    places = reader.lexicon.places([hit.id for hit in words.kept])
+    notes = {row: NoteId(int(reader.lexicon.notes[place])) for row, place in places.items()}
+    return Evidence(lexical=words, notes=notes, bm25=bm25)
+
+
+@stage
+def match(bm25: Bm25, *, terms: tuple[str, ...], k1: float, b: float, weights: tuple[float, ...], k: int) -> Outcome:
+    """The lexical leg: the k rows whose words answer the query best. Its parts are the terms' shares."""
+    found = bm25.ranked(k)
+    missing = [term for term in terms if term not in bm25.found]
+    remarks = [
+        "no searchable term in the query" if not terms else "",
+        "no term matched" if terms and not bm25.found else "",
+        f"not found anywhere: {' '.join(missing)}" if missing and bm25.found else "",
+        "relaxed: no row holds every term" if bm25.found and not bm25.complete and len(terms) > 1 else "",
+    ]
+    return Outcome(found, remark="; ".join(filter(None, remarks)) or None)
+
+
+@stage
+def nearest(vectors: ExactIndex, query: Vector, *, k: int) -> Outcome:
+    """The vector leg: the k chunks closest to the query, by cosine."""
+    found = vectors.nearest(query, k)
+    return Outcome(tuple(Scored(near.id, near.similarity) for near in found), remark=None if found else "no vectors")
+
+
+def _with_vectors(words: Evidence, reader: Reader, near: Stage, query: Vector, vectors: ExactIndex) -> Evidence:
+    """Add the vector leg, and for each row the score that its own leg did not give."""
+    entries = reader.entries(near.ranks)
+    found = {entry.row for entry in entries.values()}
+    known = words.lexical.ranks if words.lexical else {}
+    others = reader.entries_of_rows(row for row in known if row not in found)
+    unseen = {entry.id: entry for entry in chain.from_iterable(others.values())}
+    product, count = vectors.mean_similarity(query)
+    return replace(
+        words,
+        nearest=near,
+        entries={**entries, **unseen},
+        notes={**words.notes, **{entry.row: entry.note for entry in entries.values()}},
+        lexical_scores=words.bm25.of(sorted(found - known.keys())) if words.bm25 else {},
+        similarities=vectors.similarities(query, list(unseen)),
+        baseline=Baseline(round((count * product + 30 * 0.5) / (count + 30), 9), count),
+    )
+
+
+def _embedded(text: str, embedder: Embedder) -> Vector:
+    vectors, (fault,) = unit(embedder.embed([text]), embedder.dimension)
+    if fault:
+        raise ModelUnavailable(f"the embedder gave a vector that is {fault} for this query.")
+    vector: Vector = vectors[0]
+    return vector

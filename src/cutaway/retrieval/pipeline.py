@@ -1,0 +1,134 @@
+"""The read path, top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cutaway.config import Settings
+from cutaway.index.reader import Reader
+from cutaway.model import RowId
+from cutaway.models.embedder import Embedder
+from cutaway.retrieval.gather import Evidence, gather
+from cutaway.retrieval.plan import Plan, Request, make_plan
+from cutaway.retrieval.quote import Shelf, fetch, quote
+from cutaway.retrieval.rank import rank
+from cutaway.retrieval.tracing import Dropped, Outcome, Scored, Stage, stage
+
+
+class Degraded(NamedTuple):
+    """Something that was wanted and could not be had, and where."""
+
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A search, answered: what was planned, every executed stage, and the page, which is the last."""
+
+    plan: Plan
+    stages: tuple[Stage, ...]
+    evidence: Evidence
+    shelf: Shelf
+    degraded: tuple[Degraded, ...]
+    total: int
+    total_is_exact: bool
+    weak: bool
+
+    @property
+    def page(self) -> tuple[Scored, ...]:
+        return self.stages[-1].kept
+
+    @property
+    def has_more(self) -> bool:
+        return self.total > self.plan.offset + self.plan.limit
+
+    @property
+    def remarks(self) -> tuple[tuple[str, str], ...]:
+        return tuple((step.name, step.remark) for step in self.stages if step.remark)
+
+
+def search(request: Request, settings: Settings, reader: Reader, embedder: Embedder | str) -> Answer:
+    """Answer a search. *embedder* may be the reason why there is none.
+
+    The order is lawful: equal scores are ordered by id, pages concatenate, a deeper page only
+    appends; one embedding and one read of each leg per request. Raises UsageError.
+    """
+    leg = _usable(reader, embedder)
+    plan = make_plan(request, settings, reader, leg)
+    evidence = gather(plan, reader, leg)
+    ranking = rank(evidence, plan)
+    page = cut(ranking[-1], offset=plan.offset, limit=plan.limit)
+    shelf = fetch(reader, page)
+    shown = quote(page, shelf, evidence.idf, lexical_leads=_lexical_leads(page, ranking))
+    return Answer(
+        plan=plan,
+        stages=(*evidence.legs, *ranking, page, shown),
+        evidence=evidence,
+        shelf=shelf,
+        degraded=tuple(_degraded(plan, evidence)),
+        total=evidence.matched(plan.group) if plan.mode == "text" else len(ranking[-1].kept),
+        total_is_exact=plan.mode == "text" or _exhausted(plan, evidence, ranking),
+        weak=_weak(plan, ranking[-1]),
+    )
+
+
+@stage
+def cut(rows: Stage, *, offset: int, limit: int) -> Outcome:
+    """The page asked for."""
+    end = offset + limit
+    page = rows.kept[offset:end]
+    last = page[-1].score if page else 0.0
+    before = (Dropped(hit.id, hit.score, "on an earlier page") for hit in rows.kept[:offset])
+    after = (Dropped(hit.id, hit.score, "after this page", last - hit.score) for hit in rows.kept[end:])
+    return Outcome(page, (*before, *after))
+
+
+def _usable(reader: Reader, embedder: Embedder | str) -> Embedder | str:
+    """The embedder, or why this index cannot be searched with it."""
+    if isinstance(embedder, str):
+        return embedder
+    held = reader.embedding_identity
+    if held is None:
+        return "nothing is embedded yet. Run: cutaway index"
+    if held != embedder.identity:
+        return f"the index holds vectors of {held}; this search embeds with {embedder.identity}. Run: cutaway index"
+    return embedder
+
+
+def _lexical_leads(page: Stage, ranking: tuple[Stage, ...]) -> tuple[RowId, ...]:
+    """The results whose words were the stronger signal."""
+    fused = next((step for step in reversed(ranking) if step.name in ("fuse", "fuse_ranks")), None)
+    if fused is None:
+        return tuple(hit.id for hit in page.kept if hit.via is None)
+    shares = {hit.id: dict(hit.parts) for hit in fused.kept}
+    return tuple(hit.id for hit in page.kept if shares[hit.id]["lexical"] >= shares[hit.id]["similarity"])
+
+
+def _degraded(plan: Plan, evidence: Evidence) -> Iterator[Degraded]:
+    reason = plan.unavailable or evidence.failure
+    if reason:
+        yield Degraded("nearest", reason)
+    elif plan.vector and plan.readiness.ready < plan.readiness.total:
+        ready, total = plan.readiness.ready, plan.readiness.total
+        yield Degraded("nearest", f"partial_vectors: {ready:,} of {total:,} chunks are embedded. Run: cutaway index")
+    if evidence.truncated:
+        yield Degraded("nearest", "the query is longer than the model reads; its end was not embedded")
+
+
+def _exhausted(plan: Plan, evidence: Evidence, ranking: tuple[Stage, ...]) -> bool:
+    """Whether the legs ended inside what was ranked, so that nothing beyond it could be a result."""
+    if any(step.name == "head" for step in ranking):  # the page was filled without the rest
+        return False
+    words, near = evidence.lexical, evidence.nearest
+    floor = max(plan.min_similarity, evidence.baseline.mean)
+    ended = near is None or len(near.kept) < plan.vector_window or near.kept[-1].score <= floor
+    return ended and (words is None or len(words.kept) < plan.lexical_window)
+
+
+def _weak(plan: Plan, ranking: Stage) -> bool:
+    """Whether even the best result is too weak to look confident; known for calibrated scores only."""
+    scores = [hit.score for hit in ranking.kept[:1]]
+    return plan.calibrated and any(score < plan.weak_below for score in scores)

@@ -1,0 +1,189 @@
+"""Ranking: pure functions from first-stage evidence to one ordered list."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+
+from cutaway.index.reader import Entry
+from cutaway.model import ChunkId, NoteId, RowId
+from cutaway.retrieval import fusion
+from cutaway.retrieval.gather import Evidence
+from cutaway.retrieval.plan import Plan
+from cutaway.retrieval.tracing import Dropped, Outcome, Scored, Stage, best_first, stage
+
+
+def rank(evidence: Evidence, plan: Plan) -> tuple[Stage, ...]:
+    """Rank the evidence so that a deeper page only ever appends.
+
+    The prefix is ranked from the head of each leg, the first ``base`` candidates, whatever the
+    page. Where that is too little for the page, what the larger windows add queues behind it.
+    """
+    heads = {leg.name: head(leg, base=plan.base) for leg in evidence.legs if len(leg.kept) > plan.base}
+    base = replace(
+        evidence, lexical=heads.get("match", evidence.lexical), nearest=heads.get("nearest", evidence.nearest)
+    )
+    prefix = ranked(base, plan)
+    if not heads or _width(prefix[-1], evidence, plan) >= plan.end:
+        return *heads.values(), *prefix, *_grouped(prefix[-1], evidence, plan)
+    window = ranked(evidence, plan)
+    order = append(prefix[-1], window[-1], first_seen(evidence, window))
+    labelled = (replace(step, name=f"prefix.{step.name}") for step in (*heads.values(), *prefix))
+    return *labelled, *window, order, *_grouped(order, evidence, plan)
+
+
+def ranked(evidence: Evidence, plan: Plan) -> tuple[Stage, ...]:
+    """One pass over the evidence: each leg to scored rows, then both fused."""
+    words, near = evidence.lexical, evidence.nearest
+    stages: list[Stage] = []
+    if near is not None:
+        stages += _similar_rows(evidence, near, plan)
+    similar = stages[-1] if stages else None
+    if words is not None and similar is not None:
+        stages += _fused(evidence, words, similar, plan)
+    elif words is not None:
+        stages.append(fusion.calibrate_lexical(words, saturation=plan.saturation, lone_idf=evidence.lone_idf))
+    elif similar is not None:
+        stages.append(fusion.calibrate_similarity(similar, baseline=evidence.baseline.mean))
+    return tuple(stages)
+
+
+def first_seen(evidence: Evidence, window: tuple[Stage, ...]) -> dict[RowId, int]:
+    """Each row's best rank in either raw leg, counting only chunks that could serve it.
+
+    Positions are those of the raw legs. Renumbering after drops would let a row from a deeper
+    window overtake one from a shallower window.
+    """
+    served = {step.name: step.ranks for step in window}
+    seen: dict[RowId, int] = {}
+    for place, hit in enumerate(evidence.nearest.kept if evidence.nearest else ()):
+        if hit.id in served["hydrate"] and (row := evidence.entries[hit.id].row) in served["threshold"]:
+            seen[row] = min(place, seen.get(row, place))
+    for place, hit in enumerate(evidence.lexical.kept if evidence.lexical else ()):
+        seen[hit.id] = min(place, seen.get(hit.id, place))
+    return seen
+
+
+def _similar_rows(evidence: Evidence, near: Stage, plan: Plan) -> tuple[Stage, ...]:
+    live = hydrate(near, evidence.entries, embedding=plan.embedding_identity, index=plan.index_identity)
+    stages = [live, collapse(live, evidence.entries)]
+    if evidence.lexical is not None and completes(plan):
+        chunks = _served_chunks(evidence.entries, plan)
+        stages.append(fusion.complete_similarity(stages[-1], evidence.lexical, evidence.similarities, chunks))
+    floor = {"min_similarity": plan.min_similarity, "baseline": evidence.baseline.mean}
+    return *stages, threshold(stages[-1], **floor)
+
+
+def _fused(evidence: Evidence, words: Stage, similar: Stage, plan: Plan) -> tuple[Stage, ...]:
+    if plan.formula == "rrf-60/v1":
+        return (fusion.fuse_ranks(words, similar, formula=plan.formula, k=fusion.RRF_K),)
+    if plan.formula == "dismax-0.3/v1":
+        scaled = fusion.normalize(words)
+        return scaled, fusion.fuse(scaled, similar, formula=plan.formula, tie_breaker=plan.tie_breaker)
+    completed = fusion.complete_lexical(words, similar, evidence.lexical_scores)
+    lexical = fusion.calibrate_lexical(completed, saturation=plan.saturation, lone_idf=evidence.lone_idf)
+    similarity = fusion.calibrate_similarity(similar, baseline=evidence.baseline.mean)
+    fused = fusion.fuse(lexical, similarity, formula=plan.formula, tie_breaker=plan.tie_breaker)
+    return completed, lexical, similarity, fused
+
+
+def completes(plan: Plan) -> bool:
+    """Whether the formula wants both scores for every row, found by that leg or not."""
+    return plan.formula.startswith("calibrated-dismax/")
+
+
+@stage
+def head(leg: Stage, *, base: int) -> Outcome:
+    """The part of a leg that decides the first page, the same on every page."""
+    rest = leg.kept[base:]
+    return Outcome(leg.kept[:base], tuple(Dropped(hit.id, hit.score, "past the base window") for hit in rest))
+
+
+@stage
+def hydrate(near: Stage, entries: Mapping[ChunkId, Entry], *, embedding: str | None, index: str | None) -> Outcome:
+    """Trust a neighbour only if the manifest calls its chunk ready under the identities in use."""
+    verdicts = [(hit, _verdict(entries.get(hit.id), embedding, index)) for hit in near.kept]
+    kept = tuple(hit for hit, reason in verdicts if reason is None)
+    return Outcome(kept, tuple(Dropped(hit.id, hit.score, reason) for hit, reason in verdicts if reason))
+
+
+def _verdict(entry: Entry | None, embedding: str | None, index: str | None) -> str | None:
+    if entry is None:
+        return "not in the manifest"
+    if entry.state != "ready":
+        return entry.state
+    if (entry.embedding_identity, entry.index_identity) != (embedding, index):
+        return "embedded under another identity"
+    return None
+
+
+@stage
+def collapse(chunks: Stage, entries: Mapping[ChunkId, Entry]) -> Outcome:
+    """Score a row by its best chunk (MaxP); each row says which chunk it stands by."""
+    best: dict[RowId, Scored] = {}
+    others: list[Dropped] = []
+    for hit in chunks.kept:
+        row = entries[hit.id].row
+        if row not in best:
+            best[row] = Scored(row, hit.score, via=hit.id)
+        else:
+            others.append(Dropped(hit.id, hit.score, "a better chunk of the same row", best[row].score - hit.score))
+    return Outcome(best_first(list(best.values())), tuple(others))
+
+
+@stage
+def threshold(rows: Stage, *, min_similarity: float, baseline: float) -> Outcome:
+    """Silence the vector leg for rows no closer than the mean passage, or than the floor asked for."""
+    floor = max(min_similarity, baseline)
+    reason = "below min_similarity" if min_similarity > baseline else "no closer than the mean passage"
+    close = tuple(hit for hit in rows.kept if hit.score > baseline and hit.score >= min_similarity)
+    far = [hit for hit in rows.kept if hit.score <= baseline or hit.score < min_similarity]
+    return Outcome(close, tuple(Dropped(hit.id, hit.score, reason, floor - hit.score) for hit in far))
+
+
+@stage
+def group(rows: Stage, notes: Mapping[RowId, NoteId]) -> Outcome:
+    """Rank a note by its best row."""
+    best: dict[NoteId, Scored] = {}
+    others: list[Dropped] = []
+    for hit in rows.kept:
+        first = best.setdefault(notes[hit.id], hit)
+        if first is not hit:
+            others.append(Dropped(hit.id, hit.score, "a better row of the same note", first.score - hit.score))
+    return Outcome(tuple(best.values()), tuple(others))
+
+
+@stage
+def append(prefix: Stage, window: Stage, seen: Mapping[RowId, int]) -> Outcome:
+    """Keep the fixed prefix; queue newcomers behind it in order of first appearance.
+
+    Their scores slide beneath the prefix, so that neither place nor score depends on how deep
+    this request happened to read.
+    """
+    newcomers = [hit for hit in window.kept if hit.id not in prefix.ranks]
+    queue = sorted(newcomers, key=lambda hit: (seen[hit.id], hit.id))
+    floor = min((hit.score for hit in prefix.kept), default=1.0)
+    tail = tuple(
+        hit._replace(score=round(floor / place, fusion.DIGITS), parts=(), mark="slid")
+        for place, hit in enumerate(queue, start=2)
+    )
+    return Outcome((*prefix.kept, *tail), remark=f"{len(tail)} behind a prefix of {len(prefix.kept)}")
+
+
+def _grouped(rows: Stage, evidence: Evidence, plan: Plan) -> tuple[Stage, ...]:
+    return (group(rows, evidence.notes),) if plan.group == "note" else ()
+
+
+def _width(rows: Stage, evidence: Evidence, plan: Plan) -> int:
+    """How many results these rows make."""
+    return len({evidence.notes[hit.id] for hit in rows.kept} if plan.group == "note" else rows.kept)
+
+
+def _served_chunks(entries: Mapping[ChunkId, Entry], plan: Plan) -> dict[RowId, list[ChunkId]]:
+    """The chunks of each row that may be served."""
+    chunks: dict[RowId, list[ChunkId]] = defaultdict(list)
+    for entry in entries.values():
+        if _verdict(entry, plan.embedding_identity, plan.index_identity) is None:
+            chunks[entry.row].append(entry.id)
+    return chunks

@@ -1,0 +1,89 @@
+"""Values of the read path: what each stage kept, what it dropped, and why."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from cutaway.model import ChunkId, RowId
+
+Id = ChunkId | RowId
+
+
+class Scored(NamedTuple):
+    """A candidate with its score at one stage.
+
+    ``via`` is the input it stands for, where that is another thing (a row stands for its best
+    chunk). ``parts`` are named and add up to the score. ``mark`` says what is special about it.
+    """
+
+    id: Id
+    score: float
+    via: Id | None = None
+    parts: tuple[tuple[str, float], ...] = ()
+    mark: str | None = None
+
+
+class Dropped(NamedTuple):
+    """A candidate that ended here, why, and what it lacked to be kept (None where no number says)."""
+
+    id: Id
+    score: float
+    reason: str
+    margin: float | None = None
+
+
+class Outcome(NamedTuple):
+    """What a stage function returns: a ranking, its rejects, and a remark."""
+
+    kept: tuple[Scored, ...]
+    dropped: tuple[Dropped, ...] = ()
+    remark: str | None = None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One executed step of a search. A trace is a tuple of these, in order."""
+
+    name: str
+    received: int
+    kept: tuple[Scored, ...]
+    dropped: tuple[Dropped, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    remark: str | None = None
+    seconds: float = field(default=0.0, compare=False)
+
+    @functools.cached_property
+    def scores(self) -> dict[Id, float]:
+        return {hit.id: hit.score for hit in self.kept}
+
+    @functools.cached_property
+    def ranks(self) -> dict[Id, int]:
+        return {hit.id: rank for rank, hit in enumerate(self.kept, start=1)}
+
+
+def stage(function: Callable[..., Outcome]) -> Callable[..., Stage]:
+    """Record a stage function's call: its name, keyword settings, outcome, time.
+
+    Positional arguments are the tables a stage reads; keyword arguments are its settings. What
+    the trace reports is therefore what the call received.
+    """
+
+    @functools.wraps(function)
+    def record(*tables: Any, **settings: Any) -> Stage:
+        start = perf_counter()
+        kept, dropped, remark = function(*tables, **settings)
+        elapsed = perf_counter() - start
+        given = {hit.id for table in tables if isinstance(table, Stage) for hit in table.kept}
+        received = len(given) if any(isinstance(table, Stage) for table in tables) else len(kept) + len(dropped)
+        return Stage(function.__name__, received, kept, dropped, settings, remark, elapsed)
+
+    return record
+
+
+def best_first(hits: list[Scored]) -> tuple[Scored, ...]:
+    """Order by score, then by id: equal scores have one order everywhere."""
+    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
