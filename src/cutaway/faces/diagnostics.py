@@ -28,7 +28,7 @@ class StageOut(Out):
     ms: float
 
     @classmethod
-    def of(cls, stage: Stage) -> StageOut:
+    def of(cls, stage: Stage[Any]) -> StageOut:
         return cls(
             name=stage.name,
             received=stage.received,

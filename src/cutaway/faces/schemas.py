@@ -57,7 +57,7 @@ class HitOut(Out):
     mark: str | None = Field(description="`slid` where the result queues behind the ranked prefix.")
 
     @classmethod
-    def of(cls, answer: Answer, rank: int, hit: Scored) -> HitOut:
+    def of(cls, answer: Answer, rank: int, hit: Scored[RowId]) -> HitOut:
         note = answer.shelf.notes[answer.shelf.rows[hit.id].note]
         quote = quoted(hit, answer.shelf, answer.plan.terms)
         return cls(
@@ -108,7 +108,7 @@ class SearchOut(Out):
         )
 
 
-def _locator(answer: Answer, note: NoteCard, hit: Scored, quote: Quote) -> str | None:
+def _locator(answer: Answer, note: NoteCard, hit: Scored[RowId], quote: Quote) -> str | None:
     entries = (entry for entry in answer.shelf.chunks.get(hit.id, ()) if entry.id == quote.chunk)
     prefix = f"{note.project.name}:" if len(answer.plan.projects) > 1 else ""
     return next((f"{prefix}{note.path}#{entry.ordinal}" for entry in entries), None)

@@ -162,7 +162,9 @@ class Reader:
         kinds = dict(one("SELECT kind, count(*) FROM rows WHERE project_id = ? GROUP BY kind", (project.id,)))
         states = dict(one("SELECT state, count(*) FROM chunks WHERE project_id = ? GROUP BY state", (project.id,)))
         return {
-            "notes": notes, "bytes": int(size), "chunks": sum(states.values()),
+            "notes": notes,
+            "bytes": int(size),
+            "chunks": sum(states.values()),
             **{f"{kind}s": kinds.get(kind, 0) for kind in ("observation", "relation")},
             **{state: states.get(state, 0) for state in Readiness._fields},
         }

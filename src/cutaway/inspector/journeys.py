@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cutaway.model import ChunkId, NoteId, RowId
 from cutaway.retrieval.pipeline import Answer
@@ -50,7 +50,7 @@ class Candidate(NamedTuple):
     terms: tuple[tuple[str, float], ...]
 
 
-def journeys(stages: Iterable[Stage]) -> dict[Id, list[Step]]:
+def journeys(stages: Iterable[Stage[Any]]) -> dict[Id, list[Step]]:
     """Each id's path through the stages, in order."""
     paths: dict[Id, list[Step]] = {}
     for stage in stages:
@@ -116,12 +116,12 @@ def raw_scores(answer: Answer, row: RowId) -> dict[str, float | None]:
     }
 
 
-def _score(stages: tuple[Stage, ...], names: tuple[str, ...], row: RowId) -> float | None:
+def _score(stages: tuple[Stage[Any], ...], names: tuple[str, ...], row: RowId) -> float | None:
     held = (step.scores[row] for name in names for step in stages if step.name == name and row in step.scores)
     return next(held, None)
 
 
-def _terms(stages: tuple[Stage, ...], row: RowId) -> tuple[tuple[str, float], ...]:
+def _terms(stages: tuple[Stage[Any], ...], row: RowId) -> tuple[tuple[str, float], ...]:
     """What each term gave the row's lexical score."""
     legs = [step for step in stages if step.name in ("match", "complete_lexical")]
     return next((hit.parts for step in legs for hit in step.kept if hit.id == row), ())

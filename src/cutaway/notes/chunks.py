@@ -24,7 +24,7 @@ CHUNK_FORMAT = "structure/v1"
 
 _SENTENCE, _NEWLINE = CODE_LINE + 1, CODE_LINE + 2
 _TEXT_CUTS = {
-    _SENTENCE: regex.compile(r"""(?:[.!?…]["'”’)\]]*\s+(?![\p{Ll}\p{M}\s])|[。！？；]["”’」』）]*(?!\p{M}))"""),  # noqa: RUF001
+    _SENTENCE: regex.compile(r"""(?:[.!?…]["'”’)\]]*\s+(?![\p{Ll}\p{M}\s])|[。！？；]["”’」』）]*(?!\p{M}))"""),
     _NEWLINE: regex.compile(r"\r\n|\n|\r"),
 }
 _SPACE = regex.compile(r"\s+(?![\p{M}\u200d\n])")

@@ -58,7 +58,8 @@ def scan(root: Path) -> Scan:
     Raises RootMissing where the folder itself cannot be listed.
     """
     try:
-        next(os.scandir(root), None)
+        with os.scandir(root) as entries:
+            next(entries, None)
     except OSError as error:
         raise RootMissing(
             f"the folder {root} cannot be read ({error.strerror}). Its index is kept; bring the folder back or name another."
@@ -104,7 +105,8 @@ def _add(found: Scan, path: str, file: Path) -> None:
 
 def _walk(folder: Path, prefix: str, rules: Sequence[_Rules], found: Scan) -> Iterator[tuple[str, Path]]:
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
         found.problems.append(Problem(prefix.rstrip("/"), "folder", f"cannot be listed: {error.strerror}"))
         return

@@ -67,7 +67,7 @@ class Bm25:
         """How many notes have a row that holds a term of the query."""
         return len(np.unique(self.lexicon.notes[self._matched]))
 
-    def ranked(self, k: int) -> tuple[Scored, ...]:
+    def ranked(self, k: int) -> tuple[Scored[RowId], ...]:
         """The k best rows; equal scores by kind and number."""
         places, scores = self._matched, self._scores[self._matched]
         if k < len(places):
@@ -77,12 +77,12 @@ class Bm25:
         order = np.lexsort((self.lexicon.numbers[places], kinds, -scores))[:k]
         return tuple(self._scored(int(places[place])) for place in order)
 
-    def of(self, rows: Iterable[RowId]) -> dict[RowId, Scored]:
+    def of(self, rows: Iterable[RowId]) -> dict[RowId, Scored[RowId]]:
         """The same scores for given rows, those that hold no term left out."""
         places = self.lexicon.places(list(rows))
         return {row: self._scored(place) for row, place in places.items() if self._scores[place] > 0}
 
-    def _scored(self, place: int) -> Scored:
+    def _scored(self, place: int) -> Scored[RowId]:
         parts = zip(self.terms, self._contributions[:, place], strict=True)
         given = tuple((term, float(part)) for term, part in parts if part > 0)
         return Scored(self.lexicon.row(place), float(self._scores[place]), parts=given)

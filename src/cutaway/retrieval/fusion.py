@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from cutaway.model import ChunkId, RowId
 from cutaway.retrieval.tracing import Outcome, Scored, Stage, best_first, stage
@@ -13,7 +12,7 @@ RRF_K = 60
 
 
 @stage
-def complete_lexical(words: Stage, rows: Stage, scores: Mapping[RowId, Scored]) -> Outcome:
+def complete_lexical(words: Stage[RowId], rows: Stage[RowId], scores: Mapping[RowId, Scored[RowId]]) -> Outcome[RowId]:
     """Give rows that similarity found their lexical score, so that fusion sees both for every row."""
     missing = [scores[hit.id]._replace(mark="completed") for hit in rows.kept if hit.id in scores]
     added = [hit for hit in missing if hit.id not in words.ranks]
@@ -22,8 +21,11 @@ def complete_lexical(words: Stage, rows: Stage, scores: Mapping[RowId, Scored]) 
 
 @stage
 def complete_similarity(
-    rows: Stage, words: Stage, similarities: Mapping[ChunkId, float], chunks: Mapping[RowId, list[ChunkId]]
-) -> Outcome:
+    rows: Stage[RowId],
+    words: Stage[RowId],
+    similarities: Mapping[ChunkId, float],
+    chunks: Mapping[RowId, list[ChunkId]],
+) -> Outcome[RowId]:
     """Give rows that words found the similarity of their best chunk, so that fusion sees both."""
     added = []
     for hit in words.kept:
@@ -35,27 +37,27 @@ def complete_similarity(
 
 
 @stage
-def calibrate_lexical(words: Stage, *, saturation: float, lone_idf: float) -> Outcome:
+def calibrate_lexical(words: Stage[RowId], *, saturation: float, lone_idf: float) -> Outcome[RowId]:
     """L = b / (b + c · I): half way where a row scores c times the idf of a term found once."""
     half = saturation * lone_idf
     return Outcome(tuple(_rescored(hit, hit.score / (hit.score + half)) for hit in words.kept))
 
 
 @stage
-def calibrate_similarity(rows: Stage, *, baseline: float) -> Outcome:
+def calibrate_similarity(rows: Stage[RowId], *, baseline: float) -> Outcome[RowId]:
     """V = (cos - mean) / (1 - mean): nothing at the mean passage, one at the query itself."""
     return Outcome(tuple(_rescored(hit, (hit.score - baseline) / (1 - baseline)) for hit in rows.kept))
 
 
 @stage
-def normalize(words: Stage) -> Outcome:
+def normalize(words: Stage[RowId]) -> Outcome[RowId]:
     """Divide by the best score of the candidate set, as the inherited formula does."""
     top = max((hit.score for hit in words.kept), default=1.0)
     return Outcome(tuple(_rescored(hit, hit.score / top) for hit in words.kept))
 
 
 @stage
-def fuse(words: Stage, rows: Stage, *, formula: str, tie_breaker: float) -> Outcome:
+def fuse(words: Stage[RowId], rows: Stage[RowId], *, formula: str, tie_breaker: float) -> Outcome[RowId]:
     """The stronger signal, plus a share of the weaker one (dismax)."""
     lexical, similar = words.scores, rows.scores
     via = {hit.id: hit.via for hit in rows.kept}
@@ -68,7 +70,7 @@ def fuse(words: Stage, rows: Stage, *, formula: str, tie_breaker: float) -> Outc
 
 
 @stage
-def fuse_ranks(words: Stage, rows: Stage, *, formula: str, k: int) -> Outcome:
+def fuse_ranks(words: Stage[RowId], rows: Stage[RowId], *, formula: str, k: int) -> Outcome[RowId]:
     """Reciprocal rank fusion: 1 / (k + rank), over the legs that found the row (Cormack et al. 2009)."""
     via = {hit.id: hit.via for hit in rows.kept}
     fused = []
@@ -78,11 +80,11 @@ def fuse_ranks(words: Stage, rows: Stage, *, formula: str, k: int) -> Outcome:
     return Outcome(best_first(fused))
 
 
-def _joined(row: Any, shares: tuple[float, float], via: Mapping[Any, Any]) -> Scored:
+def _joined(row: RowId, shares: tuple[float, float], via: Mapping[RowId, ChunkId | None]) -> Scored[RowId]:
     lexical, similarity = (round(share, DIGITS) for share in shares)
     parts = (("lexical", lexical), ("similarity", similarity))
     return Scored(row, round(lexical + similarity, DIGITS), via=via.get(row), parts=parts)
 
 
-def _rescored(hit: Scored, score: float) -> Scored:
+def _rescored(hit: Scored[RowId], score: float) -> Scored[RowId]:
     return hit._replace(score=round(score, DIGITS), parts=())

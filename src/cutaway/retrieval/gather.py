@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Any
 
 from cutaway.errors import ModelUnavailable
 from cutaway.index.exact import ExactIndex
@@ -34,11 +35,11 @@ class Baseline:
 class Evidence:
     """Everything first-stage retrieval read. Ranking needs nothing else."""
 
-    lexical: Stage | None = None
-    nearest: Stage | None = None
+    lexical: Stage[RowId] | None = None
+    nearest: Stage[ChunkId] | None = None
     entries: Mapping[ChunkId, Entry] = field(default_factory=dict)
     notes: Mapping[RowId, NoteId] = field(default_factory=dict)
-    lexical_scores: Mapping[RowId, Scored] = field(default_factory=dict)
+    lexical_scores: Mapping[RowId, Scored[RowId]] = field(default_factory=dict)
     """Of the rows that only the vector leg found, those that hold a term."""
     similarities: Mapping[ChunkId, float] = field(default_factory=dict)
     """Of the chunks of rows that only words found."""
@@ -64,7 +65,7 @@ class Evidence:
         return self.bm25.matched_notes() if group == "note" else self.bm25.total
 
     @property
-    def legs(self) -> tuple[Stage, ...]:
+    def legs(self) -> tuple[Stage[Any], ...]:
         return tuple(leg for leg in (self.lexical, self.nearest) if leg is not None)
 
 
@@ -97,7 +98,9 @@ def _words(plan: Plan, reader: Reader) -> Evidence:
 
 
 @stage
-def match(bm25: Bm25, *, terms: tuple[str, ...], k1: float, b: float, weights: tuple[float, ...], k: int) -> Outcome:
+def match(
+    bm25: Bm25, *, terms: tuple[str, ...], k1: float, b: float, weights: tuple[float, ...], k: int
+) -> Outcome[RowId]:
     """The lexical leg: the k rows whose words answer the query best. Its parts are the terms' shares."""
     found = bm25.ranked(k)
     missing = [term for term in terms if term not in bm25.found]
@@ -111,13 +114,15 @@ def match(bm25: Bm25, *, terms: tuple[str, ...], k1: float, b: float, weights: t
 
 
 @stage
-def nearest(vectors: ExactIndex, query: Vector, *, k: int) -> Outcome:
+def nearest(vectors: ExactIndex, query: Vector, *, k: int) -> Outcome[ChunkId]:
     """The vector leg: the k chunks closest to the query, by cosine."""
     found = vectors.nearest(query, k)
     return Outcome(tuple(Scored(near.id, near.similarity) for near in found), remark=None if found else "no vectors")
 
 
-def _with_vectors(words: Evidence, reader: Reader, near: Stage, query: Vector, vectors: ExactIndex) -> Evidence:
+def _with_vectors(
+    words: Evidence, reader: Reader, near: Stage[ChunkId], query: Vector, vectors: ExactIndex
+) -> Evidence:
     """Add the vector leg, and for each row the score that its own leg did not give."""
     entries = reader.entries(near.ranks)
     found = {entry.row for entry in entries.values()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cutaway.config import Settings
 from cutaway.index.reader import Reader
@@ -29,7 +29,7 @@ class Answer:
     """A search, answered: what was planned, every executed stage, and the page, which is the last."""
 
     plan: Plan
-    stages: tuple[Stage, ...]
+    stages: tuple[Stage[Any], ...]
     evidence: Evidence
     shelf: Shelf
     degraded: tuple[Degraded, ...]
@@ -38,7 +38,7 @@ class Answer:
     weak: bool
 
     @property
-    def page(self) -> tuple[Scored, ...]:
+    def page(self) -> tuple[Scored[RowId], ...]:
         return self.stages[-1].kept
 
     @property
@@ -76,7 +76,7 @@ def search(request: Request, settings: Settings, reader: Reader, embedder: Embed
 
 
 @stage
-def cut(rows: Stage, *, offset: int, limit: int) -> Outcome:
+def cut(rows: Stage[RowId], *, offset: int, limit: int) -> Outcome[RowId]:
     """The page asked for."""
     end = offset + limit
     page = rows.kept[offset:end]
@@ -98,7 +98,7 @@ def _usable(reader: Reader, embedder: Embedder | str) -> Embedder | str:
     return embedder
 
 
-def _lexical_leads(page: Stage, ranking: tuple[Stage, ...]) -> tuple[RowId, ...]:
+def _lexical_leads(page: Stage[RowId], ranking: tuple[Stage[Any], ...]) -> tuple[RowId, ...]:
     """The results whose words were the stronger signal."""
     fused = next((step for step in reversed(ranking) if step.name in ("fuse", "fuse_ranks")), None)
     if fused is None:
@@ -118,7 +118,7 @@ def _degraded(plan: Plan, evidence: Evidence) -> Iterator[Degraded]:
         yield Degraded("nearest", "the query is longer than the model reads; its end was not embedded")
 
 
-def _exhausted(plan: Plan, evidence: Evidence, ranking: tuple[Stage, ...]) -> bool:
+def _exhausted(plan: Plan, evidence: Evidence, ranking: tuple[Stage[Any], ...]) -> bool:
     """Whether the legs ended inside what was ranked, so that nothing beyond it could be a result."""
     if any(step.name == "head" for step in ranking):  # the page was filled without the rest
         return False
@@ -128,7 +128,7 @@ def _exhausted(plan: Plan, evidence: Evidence, ranking: tuple[Stage, ...]) -> bo
     return ended and (words is None or len(words.kept) < plan.lexical_window)
 
 
-def _weak(plan: Plan, ranking: Stage) -> bool:
+def _weak(plan: Plan, ranking: Stage[RowId]) -> bool:
     """Whether even the best result is too weak to look confident; known for calibrated scores only."""
     scores = [hit.score for hit in ranking.kept[:1]]
     return plan.calibrated and any(score < plan.weak_below for score in scores)

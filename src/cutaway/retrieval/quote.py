@@ -42,7 +42,7 @@ class Shelf(NamedTuple):
         return self.notes[note].source[start:end].decode("utf-8", "replace")
 
 
-def fetch(reader: Reader, page: Stage) -> Shelf:
+def fetch(reader: Reader, page: Stage[RowId]) -> Shelf:
     """Read what is needed to show a page."""
     ids = [hit.id for hit in page.kept]
     rows = reader.rows(ids)
@@ -50,7 +50,9 @@ def fetch(reader: Reader, page: Stage) -> Shelf:
 
 
 @stage
-def quote(page: Stage, shelf: Shelf, idf: Mapping[str, float], *, lexical_leads: Sequence[RowId]) -> Outcome:
+def quote(
+    page: Stage[RowId], shelf: Shelf, idf: Mapping[str, float], *, lexical_leads: Sequence[RowId]
+) -> Outcome[RowId]:
     """Choose each result's passage: the chunk that stands for the row, or the one its words point to.
 
     Where words were the stronger signal, that is the chunk whose distinct query terms weigh most.
@@ -63,7 +65,7 @@ def quote(page: Stage, shelf: Shelf, idf: Mapping[str, float], *, lexical_leads:
     return Outcome(tuple(kept))
 
 
-def quoted(hit: Scored, shelf: Shelf, terms: Sequence[str]) -> Quote:
+def quoted(hit: Scored[RowId], shelf: Shelf, terms: Sequence[str]) -> Quote:
     """The passage of a result, as ``quote`` chose it; a row without chunks shows its own range."""
     row = shelf.rows[hit.id]
     entry = next((entry for entry in shelf.chunks.get(row.id, ()) if entry.id == hit.via), None)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from cutaway.index.reader import Entry
 from cutaway.model import ChunkId, NoteId, RowId
 from cutaway.retrieval import fusion
 from cutaway.retrieval.gather import Evidence
 from cutaway.retrieval.plan import Plan
-from cutaway.retrieval.tracing import Dropped, Outcome, Scored, Stage, best_first, stage
+from cutaway.retrieval.tracing import Dropped, I, Outcome, Scored, Stage, best_first, stage
 
 
-def rank(evidence: Evidence, plan: Plan) -> tuple[Stage, ...]:
+def rank(evidence: Evidence, plan: Plan) -> tuple[Stage[Any], ...]:
     """Rank the evidence so that a deeper page only ever appends.
 
     The prefix is ranked from the head of each leg, the first ``base`` candidates, whatever the
@@ -33,10 +34,10 @@ def rank(evidence: Evidence, plan: Plan) -> tuple[Stage, ...]:
     return *labelled, *window, order, *_grouped(order, evidence, plan)
 
 
-def ranked(evidence: Evidence, plan: Plan) -> tuple[Stage, ...]:
+def ranked(evidence: Evidence, plan: Plan) -> tuple[Stage[Any], ...]:
     """One pass over the evidence: each leg to scored rows, then both fused."""
     words, near = evidence.lexical, evidence.nearest
-    stages: list[Stage] = []
+    stages: list[Stage[Any]] = []
     if near is not None:
         stages += _similar_rows(evidence, near, plan)
     similar = stages[-1] if stages else None
@@ -49,7 +50,7 @@ def ranked(evidence: Evidence, plan: Plan) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def first_seen(evidence: Evidence, window: tuple[Stage, ...]) -> dict[RowId, int]:
+def first_seen(evidence: Evidence, window: tuple[Stage[Any], ...]) -> dict[RowId, int]:
     """Each row's best rank in either raw leg, counting only chunks that could serve it.
 
     Positions are those of the raw legs. Renumbering after drops would let a row from a deeper
@@ -65,7 +66,7 @@ def first_seen(evidence: Evidence, window: tuple[Stage, ...]) -> dict[RowId, int
     return seen
 
 
-def _similar_rows(evidence: Evidence, near: Stage, plan: Plan) -> tuple[Stage, ...]:
+def _similar_rows(evidence: Evidence, near: Stage[ChunkId], plan: Plan) -> tuple[Stage[Any], ...]:
     live = hydrate(near, evidence.entries, embedding=plan.embedding_identity, index=plan.index_identity)
     stages = [live, collapse(live, evidence.entries)]
     if evidence.lexical is not None and completes(plan):
@@ -75,7 +76,7 @@ def _similar_rows(evidence: Evidence, near: Stage, plan: Plan) -> tuple[Stage, .
     return *stages, threshold(stages[-1], **floor)
 
 
-def _fused(evidence: Evidence, words: Stage, similar: Stage, plan: Plan) -> tuple[Stage, ...]:
+def _fused(evidence: Evidence, words: Stage[RowId], similar: Stage[RowId], plan: Plan) -> tuple[Stage[Any], ...]:
     if plan.formula == "rrf-60/v1":
         return (fusion.fuse_ranks(words, similar, formula=plan.formula, k=fusion.RRF_K),)
     if plan.formula == "dismax-0.3/v1":
@@ -94,14 +95,16 @@ def completes(plan: Plan) -> bool:
 
 
 @stage
-def head(leg: Stage, *, base: int) -> Outcome:
+def head(leg: Stage[I], *, base: int) -> Outcome[I]:
     """The part of a leg that decides the first page, the same on every page."""
     rest = leg.kept[base:]
     return Outcome(leg.kept[:base], tuple(Dropped(hit.id, hit.score, "past the base window") for hit in rest))
 
 
 @stage
-def hydrate(near: Stage, entries: Mapping[ChunkId, Entry], *, embedding: str | None, index: str | None) -> Outcome:
+def hydrate(
+    near: Stage[ChunkId], entries: Mapping[ChunkId, Entry], *, embedding: str | None, index: str | None
+) -> Outcome[ChunkId]:
     """Trust a neighbour only if the manifest calls its chunk ready under the identities in use."""
     verdicts = [(hit, _verdict(entries.get(hit.id), embedding, index)) for hit in near.kept]
     kept = tuple(hit for hit, reason in verdicts if reason is None)
@@ -119,9 +122,9 @@ def _verdict(entry: Entry | None, embedding: str | None, index: str | None) -> s
 
 
 @stage
-def collapse(chunks: Stage, entries: Mapping[ChunkId, Entry]) -> Outcome:
+def collapse(chunks: Stage[ChunkId], entries: Mapping[ChunkId, Entry]) -> Outcome[RowId]:
     """Score a row by its best chunk (MaxP); each row says which chunk it stands by."""
-    best: dict[RowId, Scored] = {}
+    best: dict[RowId, Scored[RowId]] = {}
     others: list[Dropped] = []
     for hit in chunks.kept:
         row = entries[hit.id].row
@@ -133,7 +136,7 @@ def collapse(chunks: Stage, entries: Mapping[ChunkId, Entry]) -> Outcome:
 
 
 @stage
-def threshold(rows: Stage, *, min_similarity: float, baseline: float) -> Outcome:
+def threshold(rows: Stage[RowId], *, min_similarity: float, baseline: float) -> Outcome[RowId]:
     """Silence the vector leg for rows no closer than the mean passage, or than the floor asked for."""
     floor = max(min_similarity, baseline)
     reason = "below min_similarity" if min_similarity > baseline else "no closer than the mean passage"
@@ -143,9 +146,9 @@ def threshold(rows: Stage, *, min_similarity: float, baseline: float) -> Outcome
 
 
 @stage
-def group(rows: Stage, notes: Mapping[RowId, NoteId]) -> Outcome:
+def group(rows: Stage[RowId], notes: Mapping[RowId, NoteId]) -> Outcome[RowId]:
     """Rank a note by its best row."""
-    best: dict[NoteId, Scored] = {}
+    best: dict[NoteId, Scored[RowId]] = {}
     others: list[Dropped] = []
     for hit in rows.kept:
         first = best.setdefault(notes[hit.id], hit)
@@ -155,7 +158,7 @@ def group(rows: Stage, notes: Mapping[RowId, NoteId]) -> Outcome:
 
 
 @stage
-def append(prefix: Stage, window: Stage, seen: Mapping[RowId, int]) -> Outcome:
+def append(prefix: Stage[RowId], window: Stage[RowId], seen: Mapping[RowId, int]) -> Outcome[RowId]:
     """Keep the fixed prefix; queue newcomers behind it in order of first appearance.
 
     Their scores slide beneath the prefix, so that neither place nor score depends on how deep
@@ -171,11 +174,11 @@ def append(prefix: Stage, window: Stage, seen: Mapping[RowId, int]) -> Outcome:
     return Outcome((*prefix.kept, *tail), remark=f"{len(tail)} behind a prefix of {len(prefix.kept)}")
 
 
-def _grouped(rows: Stage, evidence: Evidence, plan: Plan) -> tuple[Stage, ...]:
+def _grouped(rows: Stage[RowId], evidence: Evidence, plan: Plan) -> tuple[Stage[Any], ...]:
     return (group(rows, evidence.notes),) if plan.group == "note" else ()
 
 
-def _width(rows: Stage, evidence: Evidence, plan: Plan) -> int:
+def _width(rows: Stage[RowId], evidence: Evidence, plan: Plan) -> int:
     """How many results these rows make."""
     return len({evidence.notes[hit.id] for hit in rows.kept} if plan.group == "note" else rows.kept)
 

@@ -6,23 +6,25 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from cutaway.model import ChunkId, RowId
 
 Id = ChunkId | RowId
+I = TypeVar("I", ChunkId, RowId)
+P = ParamSpec("P")
 
 
-class Scored(NamedTuple):
+class Scored(NamedTuple, Generic[I]):
     """A candidate with its score at one stage.
 
     ``via`` is the input it stands for, where that is another thing (a row stands for its best
     chunk). ``parts`` are named and add up to the score. ``mark`` says what is special about it.
     """
 
-    id: Id
+    id: I
     score: float
-    via: Id | None = None
+    via: ChunkId | None = None
     parts: tuple[tuple[str, float], ...] = ()
     mark: str | None = None
 
@@ -36,36 +38,36 @@ class Dropped(NamedTuple):
     margin: float | None = None
 
 
-class Outcome(NamedTuple):
+class Outcome(NamedTuple, Generic[I]):
     """What a stage function returns: a ranking, its rejects, and a remark."""
 
-    kept: tuple[Scored, ...]
+    kept: tuple[Scored[I], ...]
     dropped: tuple[Dropped, ...] = ()
     remark: str | None = None
 
 
 @dataclass(frozen=True)
-class Stage:
+class Stage(Generic[I]):
     """One executed step of a search. A trace is a tuple of these, in order."""
 
     name: str
     received: int
-    kept: tuple[Scored, ...]
+    kept: tuple[Scored[I], ...]
     dropped: tuple[Dropped, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     remark: str | None = None
     seconds: float = field(default=0.0, compare=False)
 
     @functools.cached_property
-    def scores(self) -> dict[Id, float]:
+    def scores(self) -> dict[I, float]:
         return {hit.id: hit.score for hit in self.kept}
 
     @functools.cached_property
-    def ranks(self) -> dict[Id, int]:
+    def ranks(self) -> dict[I, int]:
         return {hit.id: rank for rank, hit in enumerate(self.kept, start=1)}
 
 
-def stage(function: Callable[..., Outcome]) -> Callable[..., Stage]:
+def stage(function: Callable[P, Outcome[I]]) -> Callable[P, Stage[I]]:
     """Record a stage function's call: its name, keyword settings, outcome, time.
 
     Positional arguments are the tables a stage reads; keyword arguments are its settings. What
@@ -73,7 +75,7 @@ def stage(function: Callable[..., Outcome]) -> Callable[..., Stage]:
     """
 
     @functools.wraps(function)
-    def record(*tables: Any, **settings: Any) -> Stage:
+    def record(*tables: P.args, **settings: P.kwargs) -> Stage[I]:
         start = perf_counter()
         kept, dropped, remark = function(*tables, **settings)
         elapsed = perf_counter() - start
@@ -84,6 +86,6 @@ def stage(function: Callable[..., Outcome]) -> Callable[..., Stage]:
     return record
 
 
-def best_first(hits: list[Scored]) -> tuple[Scored, ...]:
+def best_first(hits: list[Scored[I]]) -> tuple[Scored[I], ...]:
     """Order by score, then by id: equal scores have one order everywhere."""
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))

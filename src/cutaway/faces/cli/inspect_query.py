@@ -93,7 +93,7 @@ def _print_funnel(console: Console, answer: Answer) -> None:
     console.print()
 
 
-def _funnel_row(stage: Stage) -> tuple[str, ...]:
+def _funnel_row(stage: Stage[Any]) -> tuple[str, ...]:
     reasons = Counter(out.reason for out in stage.dropped)
     said = [f"−{count} {reason}" for reason, count in reasons.items()] + ([stage.remark] if stage.remark else [])
     received = "—" if stage.name in ("match", "nearest") else f"{stage.received:,}"
@@ -117,7 +117,7 @@ def _print_hits(console: Console, answer: Answer, notes: dict[NoteId, NoteCard])
     console.print()
 
 
-def _passage(answer: Answer, hit: Scored) -> Text:
+def _passage(answer: Answer, hit: Scored[RowId]) -> Text:
     quote = quoted(hit, answer.shelf, answer.plan.terms)
     words = " › ".join(quote.heading_path) or " ".join(quote.text.split())[:60]
     return Text(f"L{quote.lines[0]}–{quote.lines[1]} ", style="dim").append(words, style="default")

@@ -1,0 +1,120 @@
+"""Small builders: folders of notes, an index over them, a fake model whose values do not matter."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from cutaway.config import Settings
+from cutaway.index.reader import Reader, projects_of
+from cutaway.index.sqlite import open_reader, open_writer, transaction
+from cutaway.index.sync import Embedding, Report, embed_pending, sync
+from cutaway.index.writer import Writer
+from cutaway.models.embedder import Embedder, Vectors
+from cutaway.retrieval.pipeline import Answer, search
+from cutaway.retrieval.plan import Request
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+
+class WordTokenizer:
+    """One token per word or sign, and two special ones."""
+
+    def __init__(self, limit: int = 512) -> None:
+        self.limit = limit
+
+    def starts(self, text: str) -> Sequence[int]:
+        return [match.start() for match in _WORD.finditer(text)]
+
+    def counts(self, texts: Sequence[str]) -> Sequence[int]:
+        return [len(self.starts(text)) + 2 for text in texts]
+
+
+class HashEmbedder:
+    """A hash is an embedding: texts that share words are close. Counts what it was asked for."""
+
+    def __init__(self, name: str = "hash", dimension: int = 32, limit: int = 512) -> None:
+        self.identity = f"{name}/{dimension}"
+        self.dimension = dimension
+        self.tokenizer = WordTokenizer(limit)
+        self.calls = 0
+        self.embedded: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.calls += 1
+        self.embedded += texts
+        return np.stack([self._vector(text) for text in texts]) if texts else np.empty((0, self.dimension), np.float32)
+
+    def _vector(self, text: str) -> Vectors:
+        vector = np.full(self.dimension, 0.05, np.float32)
+        for word in re.findall(r"\w+", text.lower()):
+            vector[hashlib.blake2b(word.encode()).digest()[0] % self.dimension] += 1
+        return vector
+
+
+def write_vault(folder: Path, notes: Mapping[str, str | bytes]) -> Path:
+    """Files on disk, byte for byte."""
+    for path, content in notes.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def index_vault(
+    home: Path,
+    vault: Path,
+    embedder: Embedder | None = None,
+    settings: Settings | None = None,
+    name: str | None = None,
+    allow_empty: bool = False,
+) -> tuple[Report, Embedding]:
+    """Sync a folder into the index of *home* and embed what is pending (where there is an embedder)."""
+    connection = open_writer(home)
+    try:
+        with transaction(connection):
+            project = Writer(connection).add_project(name or vault.name, vault)
+        quiet = lambda *_: None  # noqa: E731
+        report = sync(project, connection, embedder, settings or Settings(), quiet, allow_empty)
+        return report, embed_pending(connection, embedder, quiet) if embedder else Embedding()
+    finally:
+        connection.close()
+
+
+@contextmanager
+def opened(home: Path) -> Iterator[Reader]:
+    """A reader over every project of *home*."""
+    connection = open_reader(home)
+    try:
+        yield Reader(connection, tuple(projects_of(connection)))
+    finally:
+        connection.close()
+
+
+def ask(home: Path, text: str, embedder: Embedder | str = "no model here", settings: Settings | None = None, **request: object) -> Answer:
+    """One search over every project of *home*."""
+    with opened(home) as reader:
+        return search(Request(text, **request), settings or Settings(), reader, embedder)  # type: ignore[arg-type]
+
+
+def paths(answer: Answer) -> list[str]:
+    """The paths on the page, in order."""
+    return [answer.shelf.notes[answer.shelf.rows[hit.id].note].path for hit in answer.page]
+
+
+def manifest(home: Path) -> list[tuple[object, ...]]:
+    """All that an index holds of chunks and rows, for comparing two states of it."""
+    connection = open_reader(home)
+    try:
+        chunks = connection.execute(
+            "SELECT n.path, c.id, c.ordinal, c.start, c.end, c.text_hash, c.state, c.embedding_identity, r.kind, r.number"
+            " FROM chunks c JOIN notes n ON n.id = c.note_id JOIN rows r ON r.id = c.row_id ORDER BY 1, 3"
+        )
+        return chunks.fetchall()
+    finally:
+        connection.close()
