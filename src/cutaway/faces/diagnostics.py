@@ -31,7 +31,7 @@ class StageOut(Out):
     def of(cls, stage: Stage[Any]) -> StageOut:
         return cls(
             name=stage.name,
-            received=stage.received,
+            **{"in": stage.received},
             kept=len(stage.kept),
             dropped=len(stage.dropped),
             reasons=dict(Counter(out.reason for out in stage.dropped)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
+from typing import Any
 
 import apsw
 import numpy as np
@@ -80,7 +81,8 @@ class ExactIndex:
         return rows.mean(axis=0, dtype=np.float64) if len(rows) else np.zeros(self._dimension)
 
     def _read(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float16]]:
-        stored = self._connection.execute("SELECT ids, projects, vectors FROM segments ORDER BY id").fetchall()
+        query = "SELECT ids, projects, vectors FROM segments ORDER BY id"
+        stored: list[tuple[Any, ...]] = self._connection.execute(query).fetchall()
         if any(len(vectors) != SEGMENT * self._dimension * 2 for *_, vectors in stored):
             held = len(stored[0][2]) // (SEGMENT * 2)
             raise BadVector(f"the index holds vectors of {held} dimensions; this model has {self._dimension}.")

@@ -90,6 +90,7 @@ _ENTRY = """
            c.context, c.tokens, c.text_hash, c.state, c.error, c.embedding_identity, c.index_identity, c.updated_at
     FROM chunks c JOIN rows r ON r.id = c.row_id
 """
+_ROW = "SELECT kind, number, note_id, title, start, end FROM rows"
 _NOTE = """
     SELECT id, project_id, path, title, aliases, permalink, type, tags, metadata, source, hash, form, skips, problem,
            indexed_at FROM notes
@@ -179,7 +180,8 @@ class Reader:
             "SELECT n.path, min(c.error), count(*) FROM chunks c JOIN notes n ON n.id = c.note_id"
             " WHERE c.state = 'failed' AND c.project_id = ? GROUP BY n.path ORDER BY n.path"
         )
-        return self._connection.execute(query, (project.id,)).fetchall()
+        found = self._connection.execute(query, (project.id,))
+        return [(str(path), str(error), int(str(count))) for path, error, count in found]
 
     def integrity_faults(self) -> list[str]:
         """What SQLite finds wrong with the file, the lexical index included."""
@@ -214,14 +216,12 @@ class Reader:
         return sorted(map(_entry, found), key=lambda entry: entry.ordinal)
 
     def rows(self, ids: Iterable[RowId]) -> dict[RowId, RowCard]:
-        query = (
-            "SELECT kind, number, note_id, title, start, end FROM rows WHERE number IN (SELECT value FROM json_each(?))"
-        )
+        query = f"{_ROW} WHERE number IN (SELECT value FROM json_each(?))"
         found = self._select(query, [row.number for row in ids], "rows")
         return {card.id: card for card in (RowCard(RowId(*row[:2]), *row[2:]) for row in found)}
 
     def rows_of_note(self, note: NoteId) -> list[RowCard]:
-        query = "SELECT kind, number, note_id, title, start, end FROM rows WHERE note_id IN (SELECT value FROM json_each(?))"
+        query = f"{_ROW} WHERE note_id IN (SELECT value FROM json_each(?))"
         found = self._select(query, [note], "rows")
         return [RowCard(RowId(*row[:2]), *row[2:]) for row in sorted(found, key=lambda row: (row[0], row[4], row[1]))]
 
@@ -234,10 +234,10 @@ class Reader:
     def named(self, name: str) -> list[NoteId]:
         """Notes that answer to a name: by path if any does, else by file name, title, permalink or alias."""
         query = f"SELECT id, path, title, permalink, aliases FROM notes WHERE project_id IN ({self._marks})"
-        listing = self._connection.execute(query, self._ids).fetchall()
+        listing: list[tuple[Any, ...]] = self._connection.execute(query, self._ids).fetchall()
         wanted = name.casefold()
         for names in (_paths, _titles):
-            found = [note for note, *card in listing if wanted in (held.casefold() for held in names(*card))]
+            found = [NoteId(note) for note, *card in listing if wanted in (held.casefold() for held in names(*card))]
             if found:
                 return found
         return []
@@ -256,12 +256,13 @@ class Reader:
     def _note(self, row: tuple[Any, ...]) -> NoteCard:
         note, project, path, title, aliases, permalink, kind, tags, metadata, source, *rest = row
         content, form, skips, problem, indexed_at = rest
-        return NoteCard(
+        values: tuple[Any, ...] = (
             *(NoteId(note), next(known for known in self.scope if known.id == project), path, title),
             *(tuple(json.loads(aliases)), permalink, kind, tuple(json.loads(tags)), json.loads(metadata)),
             *(zlib.decompress(source), content, form, tuple(Skip(*skip) for skip in json.loads(skips))),
             *(problem, indexed_at),
         )
+        return NoteCard(*values)
 
     def _select(self, query: str, ids: Sequence[int], table: str) -> list[tuple[Any, ...]]:
         """Run a query over a list of ids, held to the scope."""

@@ -28,7 +28,8 @@ CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITH
 
 DERIVED_TABLES = ("notes", "rows", "lexical", "chunks", "segments", "problems")
 
-# A note's source is compressed; its `form` is what its rows and chunks were made with: when it changes, the note is read again.
+# A note's source is compressed; its `form` is what its rows and chunks were made with: when it changes,
+# the note is read again.
 # The lexical index holds terms, already analysed; every ASCII sign a term may hold is a token sign.
 DERIVED = f"""
 CREATE TABLE notes (

@@ -111,7 +111,7 @@ def _prepare(connection: apsw.Connection) -> None:
     connection.register_fts5_function("field_counts", _count_fields)
 
 
-def _count_fields(api: apsw.FTS5ExtensionApi) -> int:
+def _count_fields(api: apsw.FTS5ExtensionApi, *_: object) -> int:
     """How often the matched term stands in each field, 12 bits a field."""
     packed = 0
     for field, places in enumerate(api.phrase_locations(0)):

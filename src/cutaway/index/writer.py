@@ -8,7 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
@@ -249,7 +249,7 @@ class Writer:
         assert self._vectors is not None, "adopt an identity before publishing under it"
         count = 0
         for text_hash, vector in embedded:
-            waiting = self._connection.execute(
+            waiting: list[tuple[Any, ...]] = self._connection.execute(
                 "SELECT id, project_id FROM chunks WHERE text_hash = ? AND state = 'pending'", (text_hash,)
             ).fetchall()
             self._vectors.upsert([Record(ChunkId(chunk), project, vector) for chunk, project in waiting])

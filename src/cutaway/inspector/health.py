@@ -104,7 +104,7 @@ def _project(reader: Reader, project: Project) -> Iterator[Finding]:
         yield Finding("error", "folder", name, None, str(error))
         return
     reported = [problem for held, problem in reader.problems() if held == project]
-    now = {problem for problem in found.problems}
+    now = set(found.problems)
     for problem in [*found.problems, *(problem for problem in reported if problem not in now)][:_LISTED]:
         severity = "note" if problem.kind in ("link", "opted out") else "warning"
         yield Finding(severity, problem.kind, name, problem.path, problem.message)
@@ -121,9 +121,8 @@ def _project(reader: Reader, project: Project) -> Iterator[Finding]:
 def _coverage(reader: Reader, project: Project, found: Scan) -> Iterator[Finding]:
     """Every file on disk accounted for: indexed as it is, changed since, missing, or gone."""
     held = reader.hashes(project)
-    opted_out = {
-        problem.path for owner, problem in reader.problems() if owner == project and problem.kind == "opted out"
-    }
+    reported = [problem for owner, problem in reader.problems() if owner == project]
+    opted_out = {problem.path for problem in reported if problem.kind == "opted out"}
     new = sorted(found.hashes.keys() - held.keys() - opted_out)
     gone = sorted(path for path in held.keys() - found.hashes.keys() if not found.unseen(path))
     changed = sorted(path for path in held.keys() & found.hashes.keys() if held[path] != found.hashes[path])

@@ -21,7 +21,9 @@ class Embedder(Protocol):
     """Model, weights, dimension, pooling: vectors of different identities are never compared."""
 
     dimension: int
-    tokenizer: Tokenizer
+
+    @property
+    def tokenizer(self) -> Tokenizer: ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One vector per text, shape (len(texts), dimension). A text's vector never depends on its batch.

@@ -141,8 +141,8 @@ class OnnxEmbedder:
             "attention_mask": np.ones_like(tokens),
             "token_type_ids": np.array([types], np.int64),
         }
-        hidden: Vectors = run(None, feed)[0]
-        return hidden[0, 0]
+        first_token: Vectors = run(None, feed)[0][0, 0]
+        return first_token
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:

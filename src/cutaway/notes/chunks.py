@@ -178,7 +178,7 @@ class _Divider:
         text = self.source.text
         spaces = [match.end() for match in _SPACE.finditer(text, position, furthest) if match.end() < furthest]
         if spaces:
-            return spaces[-1]
+            return int(spaces[-1])
         cut = position
         for grapheme in _GRAPHEME.finditer(text, position):
             if grapheme.end() > furthest:

@@ -62,7 +62,7 @@ def scan(root: Path) -> Scan:
             next(entries, None)
     except OSError as error:
         raise RootMissing(
-            f"the folder {root} cannot be read ({error.strerror}). Its index is kept; bring the folder back or name another."
+            f"the folder {root} cannot be read ({error.strerror}). Its index is kept; bring the folder back."
         ) from None
     found = Scan()
     for path, file in _walk(root, "", (), found):
@@ -77,7 +77,7 @@ def locate(root: Path, path: str) -> Path:
         return direct
     place = root
     for part in PurePosixPath(path).parts:
-        names = os.listdir(place) if place.is_dir() else []
+        names = [entry.name for entry in place.iterdir()] if place.is_dir() else []
         place = place / next((name for name in names if unicodedata.normalize("NFC", name) == part), part)
     return place
 

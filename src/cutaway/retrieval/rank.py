@@ -12,7 +12,7 @@ from cutaway.model import ChunkId, NoteId, RowId
 from cutaway.retrieval import fusion
 from cutaway.retrieval.gather import Evidence
 from cutaway.retrieval.plan import Plan
-from cutaway.retrieval.tracing import Dropped, I, Outcome, Scored, Stage, best_first, stage
+from cutaway.retrieval.tracing import Dropped, K, Outcome, Scored, Stage, best_first, stage
 
 
 def rank(evidence: Evidence, plan: Plan) -> tuple[Stage[Any], ...]:
@@ -21,16 +21,14 @@ def rank(evidence: Evidence, plan: Plan) -> tuple[Stage[Any], ...]:
     The prefix is ranked from the head of each leg, the first ``base`` candidates, whatever the
     page. Where that is too little for the page, what the larger windows add queues behind it.
     """
-    heads = {leg.name: head(leg, base=plan.base) for leg in evidence.legs if len(leg.kept) > plan.base}
-    base = replace(
-        evidence, lexical=heads.get("match", evidence.lexical), nearest=heads.get("nearest", evidence.nearest)
-    )
-    prefix = ranked(base, plan)
+    words, near = _head(evidence.lexical, plan), _head(evidence.nearest, plan)
+    heads = [leg for leg in (words, near) if leg is not None and leg.name == "head"]
+    prefix = ranked(replace(evidence, lexical=words, nearest=near), plan)
     if not heads or _width(prefix[-1], evidence, plan) >= plan.end:
-        return *heads.values(), *prefix, *_grouped(prefix[-1], evidence, plan)
+        return *heads, *prefix, *_grouped(prefix[-1], evidence, plan)
     window = ranked(evidence, plan)
     order = append(prefix[-1], window[-1], first_seen(evidence, window))
-    labelled = (replace(step, name=f"prefix.{step.name}") for step in (*heads.values(), *prefix))
+    labelled = (replace(step, name=f"prefix.{step.name}") for step in (*heads, *prefix))
     return *labelled, *window, order, *_grouped(order, evidence, plan)
 
 
@@ -58,22 +56,29 @@ def first_seen(evidence: Evidence, window: tuple[Stage[Any], ...]) -> dict[RowId
     """
     served = {step.name: step.ranks for step in window}
     seen: dict[RowId, int] = {}
-    for place, hit in enumerate(evidence.nearest.kept if evidence.nearest else ()):
-        if hit.id in served["hydrate"] and (row := evidence.entries[hit.id].row) in served["threshold"]:
+    for place, chunk in enumerate(evidence.nearest.kept if evidence.nearest else ()):
+        if chunk.id in served["hydrate"] and (row := evidence.entries[chunk.id].row) in served["threshold"]:
             seen[row] = min(place, seen.get(row, place))
     for place, hit in enumerate(evidence.lexical.kept if evidence.lexical else ()):
         seen[hit.id] = min(place, seen.get(hit.id, place))
     return seen
 
 
+def _head(leg: Stage[K] | None, plan: Plan) -> Stage[K] | None:
+    """The part of a leg that the prefix is ranked from."""
+    return leg if leg is None or len(leg.kept) <= plan.base else head(leg, base=plan.base)
+
+
 def _similar_rows(evidence: Evidence, near: Stage[ChunkId], plan: Plan) -> tuple[Stage[Any], ...]:
     live = hydrate(near, evidence.entries, embedding=plan.embedding_identity, index=plan.index_identity)
-    stages = [live, collapse(live, evidence.entries)]
+    rows = collapse(live, evidence.entries)
+    stages: list[Stage[Any]] = [live, rows]
     if evidence.lexical is not None and completes(plan):
         chunks = _served_chunks(evidence.entries, plan)
-        stages.append(fusion.complete_similarity(stages[-1], evidence.lexical, evidence.similarities, chunks))
-    floor = {"min_similarity": plan.min_similarity, "baseline": evidence.baseline.mean}
-    return *stages, threshold(stages[-1], **floor)
+        rows = fusion.complete_similarity(rows, evidence.lexical, evidence.similarities, chunks)
+        stages.append(rows)
+    baseline = evidence.baseline.mean
+    return *stages, threshold(rows, min_similarity=plan.min_similarity, baseline=baseline)
 
 
 def _fused(evidence: Evidence, words: Stage[RowId], similar: Stage[RowId], plan: Plan) -> tuple[Stage[Any], ...]:
@@ -95,7 +100,7 @@ def completes(plan: Plan) -> bool:
 
 
 @stage
-def head(leg: Stage[I], *, base: int) -> Outcome[I]:
+def head(leg: Stage[K], *, base: int) -> Outcome[K]:
     """The part of a leg that decides the first page, the same on every page."""
     rest = leg.kept[base:]
     return Outcome(leg.kept[:base], tuple(Dropped(hit.id, hit.score, "past the base window") for hit in rest))

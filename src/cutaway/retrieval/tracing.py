@@ -11,18 +11,19 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 from cutaway.model import ChunkId, RowId
 
 Id = ChunkId | RowId
-I = TypeVar("I", ChunkId, RowId)
+K = TypeVar("K")
+"""What a stage ranks: chunks or rows."""
 P = ParamSpec("P")
 
 
-class Scored(NamedTuple, Generic[I]):
+class Scored(NamedTuple, Generic[K]):
     """A candidate with its score at one stage.
 
     ``via`` is the input it stands for, where that is another thing (a row stands for its best
     chunk). ``parts`` are named and add up to the score. ``mark`` says what is special about it.
     """
 
-    id: I
+    id: K
     score: float
     via: ChunkId | None = None
     parts: tuple[tuple[str, float], ...] = ()
@@ -32,42 +33,42 @@ class Scored(NamedTuple, Generic[I]):
 class Dropped(NamedTuple):
     """A candidate that ended here, why, and what it lacked to be kept (None where no number says)."""
 
-    id: Id
+    id: Any
     score: float
     reason: str
     margin: float | None = None
 
 
-class Outcome(NamedTuple, Generic[I]):
+class Outcome(NamedTuple, Generic[K]):
     """What a stage function returns: a ranking, its rejects, and a remark."""
 
-    kept: tuple[Scored[I], ...]
+    kept: tuple[Scored[K], ...]
     dropped: tuple[Dropped, ...] = ()
     remark: str | None = None
 
 
 @dataclass(frozen=True)
-class Stage(Generic[I]):
+class Stage(Generic[K]):
     """One executed step of a search. A trace is a tuple of these, in order."""
 
     name: str
     received: int
-    kept: tuple[Scored[I], ...]
+    kept: tuple[Scored[K], ...]
     dropped: tuple[Dropped, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     remark: str | None = None
     seconds: float = field(default=0.0, compare=False)
 
     @functools.cached_property
-    def scores(self) -> dict[I, float]:
+    def scores(self) -> dict[K, float]:
         return {hit.id: hit.score for hit in self.kept}
 
     @functools.cached_property
-    def ranks(self) -> dict[I, int]:
+    def ranks(self) -> dict[K, int]:
         return {hit.id: rank for rank, hit in enumerate(self.kept, start=1)}
 
 
-def stage(function: Callable[P, Outcome[I]]) -> Callable[P, Stage[I]]:
+def stage(function: Callable[P, Outcome[K]]) -> Callable[P, Stage[K]]:
     """Record a stage function's call: its name, keyword settings, outcome, time.
 
     Positional arguments are the tables a stage reads; keyword arguments are its settings. What
@@ -75,7 +76,7 @@ def stage(function: Callable[P, Outcome[I]]) -> Callable[P, Stage[I]]:
     """
 
     @functools.wraps(function)
-    def record(*tables: P.args, **settings: P.kwargs) -> Stage[I]:
+    def record(*tables: P.args, **settings: P.kwargs) -> Stage[K]:
         start = perf_counter()
         kept, dropped, remark = function(*tables, **settings)
         elapsed = perf_counter() - start
@@ -86,6 +87,6 @@ def stage(function: Callable[P, Outcome[I]]) -> Callable[P, Stage[I]]:
     return record
 
 
-def best_first(hits: list[Scored[I]]) -> tuple[Scored[I], ...]:
+def best_first(hits: list[Scored[K]]) -> tuple[Scored[K], ...]:
     """Order by score, then by id: equal scores have one order everywhere."""
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))

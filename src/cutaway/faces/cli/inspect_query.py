@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,7 +18,7 @@ from cutaway.faces.diagnostics import TraceOut
 from cutaway.faces.schemas import SearchOut
 from cutaway.index.reader import NoteCard
 from cutaway.inspector.journeys import RETURNED, Candidate, Step, candidates, misses
-from cutaway.model import NoteId
+from cutaway.model import NoteId, RowId
 from cutaway.retrieval.pipeline import Answer
 from cutaway.retrieval.quote import quoted
 from cutaway.retrieval.tracing import Scored, Stage
