@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple, NewType
 
 ChunkId = NewType("ChunkId", int)
@@ -19,6 +20,22 @@ class RowId(NamedTuple):
 
 ENTITY, OBSERVATION, RELATION = KINDS = ("entity", "observation", "relation")
 """The kinds of row: the note itself, one observation, one outgoing relation."""
+
+
+class Project(NamedTuple):
+    """A named root folder of notes."""
+
+    id: int
+    name: str
+    root: Path
+
+
+class Problem(NamedTuple):
+    """Something about one path that the user should know; the rest of the project goes on."""
+
+    path: str
+    kind: str
+    message: str
 
 
 class Span(NamedTuple):

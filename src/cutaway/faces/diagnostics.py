@@ -130,6 +130,8 @@ class TraceOut(Out):
 
 
 class ChunkOut(Out):
+    """A chunk as the manifest holds it."""
+
     id: int
     locator: str
     ordinal: int
@@ -175,6 +177,8 @@ class SkipOut(Out):
 
 
 class NoteOut(Out):
+    """A note and what its frontmatter says."""
+
     id: int
     project: str
     path: str

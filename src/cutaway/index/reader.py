@@ -16,9 +16,7 @@ import apsw
 from cutaway.errors import BadVector, UnknownProject, UsageError
 from cutaway.index.exact import ExactIndex
 from cutaway.index.lexicon import Lexicon
-from cutaway.index.writer import Project
-from cutaway.model import ChunkId, NoteId, RowId, Skip
-from cutaway.notes.files import Problem
+from cutaway.model import ChunkId, NoteId, Problem, Project, RowId, Skip
 
 
 class Entry(NamedTuple):

@@ -16,11 +16,12 @@ from cutaway.config import Settings
 from cutaway.errors import RootMissing
 from cutaway.index.difference import Difference, difference
 from cutaway.index.sqlite import bump_generation, transaction
-from cutaway.index.writer import Project, Writer
+from cutaway.index.writer import Writer
+from cutaway.model import Problem, Project
 from cutaway.models.embedder import Embedder, unit
 from cutaway.notes.analyzer import ANALYZER
 from cutaway.notes.chunks import CHUNK_FORMAT, Chunking, ChunkSettings, chunked
-from cutaway.notes.files import Problem, locate, scan
+from cutaway.notes.files import locate, scan
 from cutaway.notes.rows import Note, parse
 
 Progress = Callable[[str, int, int], None]

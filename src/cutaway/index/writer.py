@@ -18,21 +18,13 @@ from cutaway.index.exact import ExactIndex
 from cutaway.index.schema import FIELD_COLUMNS
 from cutaway.index.sqlite import now
 from cutaway.index.vectors import Record, Vector
-from cutaway.model import ChunkId, NoteId, embedded_text
+from cutaway.model import ChunkId, NoteId, Problem, Project, embedded_text
 from cutaway.notes.analyzer import note_terms
 from cutaway.notes.chunks import Chunking
-from cutaway.notes.files import Problem, content_hash
+from cutaway.notes.files import content_hash
 from cutaway.notes.rows import Fields, Note
 
 _INSERT_LEXICAL = f"INSERT INTO lexical (rowid, {', '.join(FIELD_COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?)"
-
-
-class Project(NamedTuple):
-    """A named root folder of notes."""
-
-    id: int
-    name: str
-    root: Path
 
 
 class Known(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cutaway.errors import RootMissing
 from cutaway.index.reader import Reader
-from cutaway.index.writer import Project
+from cutaway.model import Project
 from cutaway.notes.files import Scan, scan
 
 _LISTED = 50
@@ -131,6 +131,7 @@ def _coverage(reader: Reader, project: Project, found: Scan) -> Iterator[Finding
             yield Finding("warning", "files", project.name, path, f"{said}. Run: cutaway index")
     same = len(held.keys() & found.hashes.keys()) - len(changed)
     unread = len({problem.path for problem in found.problems if problem.kind == "unreadable"})
-    said = f"{len(found.hashes) + unread:,} files: {same:,} indexed as they are, {len(changed):,} changed, {len(new):,} new"
-    said += f", {len(opted_out):,} opted out, {unread:,} unreadable; {len(gone):,} gone"
+    counts = {"indexed as they are": same, "changed": len(changed), "new": len(new)}
+    counts |= {"opted out": len(opted_out), "unreadable": unread, "gone": len(gone)}
+    said = f"{len(found.hashes) + unread:,} files: " + ", ".join(f"{count:,} {name}" for name, count in counts.items())
     yield Finding("ok" if same == len(found.hashes) - len(opted_out) else "note", "files", project.name, None, said)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutaway.errors import BadVector, SettingsError
-from cutaway.notes.chunks import Tokenizer
+from cutaway.notes.tokenizer import Tokenizer
 
 Vectors = NDArray[np.float32]
 
@@ -44,12 +44,18 @@ def unit(vectors: Vectors, dimension: int) -> tuple[Vectors, list[str | None]]:
         return (vectors / lengths).astype(np.float32), faults
 
 
-def named_embedder(name: str) -> Embedder | None:
-    """The embedder a setting names; None for ``none``. Raises ModelUnavailable, SettingsError."""
+def named_embedder(name: str, at_once: bool = False) -> Embedder | None:
+    """The embedder a setting names; None for ``none``. Raises ModelUnavailable, SettingsError.
+
+    A model is loaded when it first embeds; *at_once* starts that in the background now.
+    """
     if name == "none":
         return None
     from cutaway.models.onnx import BGE_SMALL_EN, OnnxEmbedder  # heavy: only where vectors are wanted
 
     if name == BGE_SMALL_EN.name:
-        return OnnxEmbedder(BGE_SMALL_EN)
+        embedder = OnnxEmbedder(BGE_SMALL_EN)
+        if at_once:
+            embedder.prepare()
+        return embedder
     raise SettingsError(f"embedder {name!r} is not known; choose {BGE_SMALL_EN.name!r} or 'none'.")

@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -126,10 +126,14 @@ class OnnxEmbedder:
         self.dimension = files.dimension
         self.identity = f"{files.name}@{files.model_sha256[:8]}/{files.dimension}/cls/no-prefix"
 
+    def prepare(self) -> None:
+        """Start loading the model, in the background."""
+        _ = self._loading
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, self.dimension), np.float32)
-        run = self._session.run
+        run = self._loading.result().run
         vectors = self._pool.map(lambda text: self._one(run, text), texts)
         return np.stack(list(vectors))
 
@@ -149,7 +153,10 @@ class OnnxEmbedder:
         return ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
 
     @cached_property
-    def _session(self) -> onnxruntime.InferenceSession:
+    def _loading(self) -> Future[onnxruntime.InferenceSession]:
+        return self._pool.submit(self._load)
+
+    def _load(self) -> onnxruntime.InferenceSession:
         try:
             import onnxruntime
         except ImportError:

@@ -27,6 +27,7 @@ _TOKEN = regex.compile(
     regex.V1,
 )
 _UNSPACED_RUN = regex.compile(rf"[{_UNSPACED}]")
+_ASCII_JOINED = re.compile(r"[A-Za-z0-9]+(?:[-._][A-Za-z0-9]+){1,5}(?![-._]?[A-Za-z0-9])")
 _JOINED = regex.compile(r"[\p{L}\p{N}]+(?:[-._][\p{L}\p{N}]+){1,5}(?![-._]?[\p{L}\p{N}])")
 _LATIN, _CYRILLIC = re.compile(r"[a-z']+"), re.compile(r"[а-я]+")
 _english, _russian = Stemmer.Stemmer("english"), Stemmer.Stemmer("russian")
@@ -49,7 +50,7 @@ def tokens(text: str) -> Iterator[Token]:
             yield from _bigrams(word, start)
         else:
             yield Token(_term(word), start, match.end())
-    for match in _JOINED.finditer(text):
+    for match in (_ASCII_JOINED if text.isascii() else _JOINED).finditer(text):
         yield Token(_folded(match[0]), match.start(), match.end())
 
 
@@ -63,10 +64,9 @@ def note_terms(text: str) -> list[str]:
 
     A query of one such character has no bigram; it is answered by these.
     """
-    found = [token.term for token in tokens(text)]
-    if not text.isascii():
-        found += (_folded(character) for character in _UNSPACED_RUN.findall(text))
-    return found
+    if text.isascii():  # the same terms, without their places
+        return [*map(_term, _ASCII_TOKEN.findall(text)), *map(str.lower, _ASCII_JOINED.findall(text))]
+    return [*(token.term for token in tokens(text)), *map(_folded, _UNSPACED_RUN.findall(text))]
 
 
 def _bigrams(run: str, start: int) -> Iterator[Token]:

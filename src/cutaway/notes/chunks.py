@@ -12,13 +12,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import regex
 
 from cutaway.model import OBSERVATION, Passage, Skip, Span
 from cutaway.notes.markdown import BLOCK, CODE_LINE, Heading
 from cutaway.notes.rows import Note, Row, remaining
+from cutaway.notes.tokenizer import Tokenizer
 
 CHUNK_FORMAT = "structure/v1"
 
@@ -33,19 +34,6 @@ HeadingPath = tuple[Heading, ...]
 
 _CONTEXT_CHARS = 160
 _TINY_SHARE = 4
-
-
-class Tokenizer(Protocol):
-    """The embedder's own tokenizer."""
-
-    limit: int
-    """The most tokens one text may have, special tokens included."""
-
-    def starts(self, text: str) -> Sequence[int]:
-        """Where each token of *text* begins, in characters; special tokens left out."""
-
-    def counts(self, texts: Sequence[str]) -> Sequence[int]:
-        """How many tokens each text has, special tokens included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +109,7 @@ class _Divider:
         self.tokenizer, self.settings = tokenizer, settings
         self.cuts = _cuts_by_level(note)
         self.paths = _heading_paths(note)
-        self.starts = array("Q", tokenizer.starts(self.source.text) if tokenizer else ())
+        self.starts = array("Q", _token_starts(self.source.text, tokenizer, settings))
         self.budget = self._token_budget()
 
     def passages(self, span: Span) -> Iterator[Passage]:
@@ -137,7 +125,7 @@ class _Divider:
         for passage, tokens in zip(passages, counts, strict=True):
             if tokens <= self.tokenizer.limit or max_chars <= 1:
                 yield passage._replace(tokens=tokens)
-            else:  # a word the tokenizer counts as one alone may count as many when it is cut
+            else:  # dense in signs, or a word that counts as one token whole and as many when cut
                 half = max_chars // 2
                 yield from self._measured(self._pieces(Span(passage.start, passage.end), 1, half), half)
 
@@ -244,6 +232,16 @@ class _Divider:
         contexts = {self._context(len(self.source), path, ()) for path in ((), *self.paths)}
         longest = max(contexts, key=len)
         return max(1, self.tokenizer.limit - max(self.tokenizer.counts([longest, ""])))
+
+
+def _token_starts(text: str, tokenizer: Tokenizer | None, settings: ChunkSettings) -> Sequence[int]:
+    """Where tokens begin, if characters alone could mislead.
+
+    Plain ASCII seldom has two tokens in three characters; the final count catches where it does.
+    """
+    if tokenizer is None or (text.isascii() and settings.max_chars <= 2 * tokenizer.limit):
+        return ()
+    return tokenizer.starts(text)
 
 
 def _cuts_by_level(note: Note) -> dict[int, list[int]]:

@@ -13,18 +13,11 @@ from typing import NamedTuple
 from pathspec import GitIgnoreSpec
 
 from cutaway.errors import RootMissing
+from cutaway.model import Problem
 
 IGNORE_FILES = (".gitignore", ".ignore", ".cutawayignore")
 SUFFIXES = (".md", ".markdown")
 _MAX_BYTES = 64 * 1024 * 1024
-
-
-class Problem(NamedTuple):
-    """Something about one path that the user should know; the rest of the project goes on."""
-
-    path: str
-    kind: str
-    message: str
 
 
 @dataclass(slots=True)

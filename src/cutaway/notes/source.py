@@ -7,6 +7,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from functools import cached_property
 
+import numpy as np
+
 _NEWLINE = re.compile(rb"\r\n|\n|\r")
 
 
@@ -54,12 +56,10 @@ class Source:
 
     @cached_property
     def _starts(self) -> array[int]:
-        starts, position = array("Q"), 0
-        for character in self.text:
-            starts.append(position)
-            code = ord(character)
-            position += 1 if code < 0x80 else 2 if code < 0x800 else 3 if code < 0x10000 else 4
-        starts.append(position)
+        codes = np.frombuffer(self.text.encode("utf-32-le"), np.uint32)
+        sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
+        starts = array("Q", (0,))
+        starts.frombytes(np.cumsum(sizes, dtype=np.uint64).tobytes())
         return starts
 
     @cached_property

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cutaway.index.reader import Entry, NoteCard, Reader, RowCard
 from cutaway.model import ChunkId, NoteId, RowId
-from cutaway.notes.analyzer import tokens
+from cutaway.notes.analyzer import note_terms, tokens
 from cutaway.notes.source import Source
 from cutaway.retrieval.tracing import Outcome, Scored, Stage, stage
 
@@ -90,7 +90,7 @@ def quoted(hit: Scored[RowId], shelf: Shelf, terms: Sequence[str]) -> Quote:
 
 def _most_terms(shelf: Shelf, entries: Sequence[Entry], idf: Mapping[str, float]) -> Entry | None:
     def weight(entry: Entry) -> float:
-        held = {token.term for token in tokens(shelf.text(entry.note, entry.start, entry.end))}
+        held = set(note_terms(shelf.text(entry.note, entry.start, entry.end)))
         return sum(weight for term, weight in idf.items() if term in held)
 
     return min(entries, key=lambda entry: (-weight(entry), entry.ordinal), default=None)

@@ -20,7 +20,8 @@ from cutaway.errors import IndexBusy, ModelUnavailable, RootMissing, UsageError
 from cutaway.faces.cli.session import home_of, messages, screen
 from cutaway.index.sqlite import open_writer, transaction
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
-from cutaway.index.writer import Project, Writer
+from cutaway.index.writer import Writer
+from cutaway.model import Project
 from cutaway.models.embedder import Embedder, named_embedder
 
 _STEPS = {"scan": "reading the folder", "index": "indexing notes", "embed": "embedding passages"}

@@ -23,6 +23,7 @@ def main(arguments: Sequence[str]) -> int:
     if list(arguments) in (["--version"], ["-V"]):  # answered before anything is imported
         sys.stdout.write(f"cutaway {__version__}\n")
         return 0
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for plugins costs start-up time
     from cutaway.errors import CutawayError, NoteNotFound
     from cutaway.faces.cli.arguments import parser
 

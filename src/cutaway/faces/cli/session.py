@@ -26,9 +26,12 @@ class Session:
     settings: Settings
     reader: Reader
 
-    def embedder(self) -> Embedder | str:
-        """The configured embedder, or why there is none."""
-        return embedder_or_reason(self.settings)
+    def embedder(self, at_once: bool = False) -> Embedder | str:
+        """The configured embedder, or why there is none; *at_once* when it is about to embed."""
+        try:
+            return named_embedder(self.settings.embedder, at_once) or "no embedder is configured (embedder = none)"
+        except ModelUnavailable as reason:
+            return str(reason)
 
     @property
     def file(self) -> Path:
@@ -56,14 +59,6 @@ def home_of(options: argparse.Namespace) -> Path:
     """Where the index is: --home, else CUTAWAY_HOME, else the platform's data folder."""
     home: Path = options.home or default_home()
     return home.expanduser()
-
-
-def embedder_or_reason(settings: Settings) -> Embedder | str:
-    """The configured embedder, or why there is none."""
-    try:
-        return named_embedder(settings.embedder) or "no embedder is configured (embedder = none)"
-    except ModelUnavailable as reason:
-        return str(reason)
 
 
 def screen() -> Console:

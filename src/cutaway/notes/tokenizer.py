@@ -1,0 +1,19 @@
+"""How chunk sizes are counted: whatever cuts texts into tokens for the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Tokenizer(Protocol):
+    """The embedder's own tokenizer."""
+
+    limit: int
+    """The most tokens one text may have, special tokens included."""
+
+    def starts(self, text: str) -> Sequence[int]:
+        """Where each token of *text* begins, in characters; special tokens left out."""
+
+    def counts(self, texts: Sequence[str]) -> Sequence[int]:
+        """How many tokens each text has, special tokens included."""
