@@ -42,6 +42,12 @@ def open_writer(home: Path) -> apsw.Connection:
     return connection
 
 
+def close_writer(connection: apsw.Connection) -> None:
+    """Close, with the log folded into the file where no reader is in the way."""
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
 def open_reader(home: Path) -> apsw.Connection:
     """The index of *home*, read only. Raises IndexMissing, IndexMismatch."""
     file = index_file(home)

@@ -24,7 +24,9 @@ _TAG = re.compile(r"(?:(?<=[\s(\[])|^)#([\w/-]*[^\W\d_][\w/-]*)")
 _DATA_URI = re.compile(
     r"(?:!?\[[^\]\n]{0,300}\]\(\s*)?data:[a-z]{1,20}/[\w.+-]{1,60};base64,[A-Za-z0-9+/=%\s]{64,}(?:\))?"
 )
-_MAX_RELATION_WORDS, _TITLE_CHARS = 5, 80
+# What stands before a link is a relation's type if it is a short phrase, not a sentence.
+_RELATION_TYPE = re.compile(r"(?!\S+(?:\s+\S+){5})[^\[\].,;!?()，。；！？、]{1,40}")
+_TITLE_CHARS = 80
 
 
 class Fields(NamedTuple):
@@ -185,7 +187,7 @@ def _typed_relation(note: Note, item: Item, text: str) -> tuple[Wikilink, str, s
     """A list item that says ``type [[Target]] (context)`` and nothing else."""
     match = None if item.task else _RELATION.fullmatch(text)
     words = match[1].strip(" *_:`") if match else ""
-    if match is None or not words or len(words.split()) > _MAX_RELATION_WORDS or words.endswith("!"):
+    if match is None or text[match.end(1) :].lstrip().startswith("!") or not _RELATION_TYPE.fullmatch(words):
         return None
     links = note.outline.links
     place = bisect_left(links, (item.start,))

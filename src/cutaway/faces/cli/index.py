@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from cutaway.config import Settings, load_settings
 from cutaway.errors import IndexBusy, ModelUnavailable, RootMissing, UsageError
 from cutaway.faces.cli.session import home_of, messages, screen
-from cutaway.index.sqlite import open_writer, transaction
+from cutaway.index.sqlite import close_writer, open_writer, transaction
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
 from cutaway.index.writer import Writer
 from cutaway.model import Project
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             return _run(options, settings, connection, progress)
         finally:
-            connection.close()
+            close_writer(connection)
 
 
 def _run(options: argparse.Namespace, settings: Settings, connection: apsw.Connection, progress: Any) -> int:
@@ -149,9 +149,9 @@ def _print(summary: list[dict[str, Any]], totals: dict[str, int], notice: str | 
         console.print(f"[bold]{project['project']}[/]  {said or 'no notes'}", soft_wrap=True)
         if project["problems"]:
             errors.print(f"{len(project['problems'])} problems; see them with: cutaway doctor")
-    said = f"{totals['embedded']:,} passages embedded in {seconds:.1f} s"
-    said += f", {totals['pending']:,} still pending" if totals["pending"] else ""
-    said += f", {totals['failed']:,} failed" if totals["failed"] else ""
-    console.print(said)
+    said = f"{totals['embedded']:,} passages embedded, " if totals["embedded"] else ""
+    said += f"{totals['pending']:,} passages wait to be embedded, " if totals["pending"] else ""
+    said += f"{totals['failed']:,} passages failed, " if totals["failed"] else ""
+    console.print(f"{said or 'everything is embedded, '}{seconds:.1f} s")
     if notice:
         errors.print(f"[yellow]note[/]  {notice}", soft_wrap=True)

@@ -14,7 +14,7 @@ from cutaway.faces.diagnostics import ChunkMapOut, ChunkOut, MapRowOut
 from cutaway.inspector.chunk_map import chunk_map
 
 _STATE_STYLE = {"ready": "green", "pending": "yellow", "failed": "red"}
-_PREVIEW_CHARS = 100
+_PREVIEW_CHARS, _LISTED = 100, 12
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,8 +38,10 @@ def _print(found: ChunkMapOut, whole: bool) -> None:
     bare = [row for row in found.rows if not row.chunks]
     if bare:
         console.print("[bold]rows without a chunk of their own[/]  found by words; shown as part of the note")
-        for row in bare:
+        for row in bare[:_LISTED]:
             console.print(f"  {row.kind:<11} {row.title}", style="dim", markup=False, soft_wrap=True)
+        if len(bare) > _LISTED:
+            console.print(f"  and {len(bare) - _LISTED:,} more; --json lists them all", style="dim")
         console.print()
     for skip in found.skipped:
         size = skip.end - skip.start
@@ -102,7 +104,7 @@ def _print_whole(console: Console, chunk: ChunkOut) -> None:
         console.print(f"   {chunk.error}", style="red", markup=False)
     if chunk.context:
         console.print(Text(f"   context: {chunk.context}", style="cyan"), soft_wrap=True)
-    for line in chunk.text.rstrip().splitlines():
+    for line in chunk.text.strip("\r\n").splitlines():
         console.print(Text(f"   │ {line}"), soft_wrap=True)
     console.print()
 

@@ -67,7 +67,7 @@ def _print_findings(findings: list[Finding]) -> None:
     console = screen()
     styles = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "red"}
     for finding in findings:
-        place = f"{finding.project}:{finding.path}  " if finding.path else ""
+        place = ":".join(filter(None, (finding.project, finding.path))) + "  " if finding.project else ""
         words = f"{escape(place)}{escape(finding.message)}"
         console.print(
             f"[{styles[finding.severity]}]{finding.severity:<8}[/] {finding.check:<12} {words}", soft_wrap=True
