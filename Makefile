@@ -5,7 +5,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-DEMO_HOME := $(VENV)/demo-home
+DEMO_HOME := $(CURDIR)/$(VENV)/demo-home
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types tests bench clean

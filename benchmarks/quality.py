@@ -35,11 +35,11 @@ def main() -> None:
     assert embedder is not None
     print(f"{'set':<18}{'setting':<34}" + "".join(f"{mode:>12}" for mode in options.modes) + "   nDCG@10 (R@10)")
     for name in options.sets:
-        home = options.home / name.replace("/", "-")
-        _index(options.data / name, home, embedder, Settings())
+        home = options.home / "-".join((*name.split("/"), *options.index))
+        _index(options.data / name, home, embedder, _settings(options.index))
         queries, qrels = _judged(options.data / name, options.queries)
         for setting in ("", *options.set):
-            chosen = validated(dict(part.split("=") for part in setting.split(",") if part), "--set")
+            chosen = _settings(setting.split(","))
             cells = [_measured(home, embedder, chosen, mode, queries, qrels) for mode in options.modes]
             print(f"{name:<18}{setting or 'defaults':<34}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
 
@@ -108,8 +108,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--home", type=Path, default=Path(tempfile.gettempdir()) / "cutaway-quality")
     parser.add_argument("--modes", nargs="+", default=MODES)
     parser.add_argument("--queries", type=int, default=400, help="at most so many queries a set, evenly spread")
+    parser.add_argument("--index", action="append", default=[], metavar="NAME=VALUE", help="settings to index with")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE[,…]", help="settings to compare")
     return parser.parse_args()
+
+
+def _settings(parts: list[str]) -> Settings:
+    return validated(dict(part.split("=") for part in parts if part), "the command line")
 
 
 def _mean(values: list[float]) -> float:

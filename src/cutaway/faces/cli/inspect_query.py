@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.search import answered, bar, footer, print_warnings
-from cutaway.faces.cli.session import messages, reading, screen
+from cutaway.faces.cli.session import reading, screen
 from cutaway.faces.diagnostics import TraceOut
 from cutaway.faces.schemas import SearchOut
 from cutaway.index.reader import NoteCard
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _print(answer: Answer, notes: dict[NoteId, NoteCard], options: argparse.Namespace) -> None:
     console = screen()
-    print_warnings(SearchOut.of(answer), messages())
+    print_warnings(SearchOut.of(answer), console)
     _print_head(console, answer)
     if options.explain:
         _print_plan(console, answer)

@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from cutaway.faces.cli.session import Session, messages, reading, screen
+from cutaway.faces.cli.session import Session, reading, screen
 from cutaway.faces.schemas import HitOut, SearchOut
 from cutaway.retrieval.pipeline import Answer, search
 from cutaway.retrieval.plan import Request
 
-_SNIPPET_CHARS = 260
+_SNIPPET_CHARS, _LINE_CELLS, _INDENT = 260, 100, "    "
 _BAR_CELLS = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -47,7 +47,7 @@ def answered(options: argparse.Namespace, session: Session) -> Answer:
 
 def _print(answer: SearchOut) -> None:
     console = screen()
-    print_warnings(answer, messages())
+    print_warnings(answer, console)
     best = max((hit.scores["score"] or 0.0 for hit in answer.hits), default=1.0)
     for hit in answer.hits:
         _print_hit(console, hit, best)
@@ -65,9 +65,11 @@ def _print_hit(console: Console, hit: HitOut, best: float) -> None:
     title.append(f"  {hit.mark}" if hit.mark else "", style="dim")
     console.print(title, soft_wrap=True)
     place = " › ".join(hit.heading_path)
-    where = f"    {hit.project}:{hit.path}:{hit.lines[0]}-{hit.lines[1]}" + (f"  {place}" if place else "")
+    where = f"{_INDENT}{hit.project}:{hit.path}:{hit.lines[0]}-{hit.lines[1]}" + (f"  {place}" if place else "")
     console.print(where, style="dim", markup=False, soft_wrap=True)
-    console.print(snippet(hit), width=min(console.width, 100))
+    for line in snippet(hit).wrap(console, min(console.width, _LINE_CELLS) - len(_INDENT)):
+        line.rstrip()
+        console.print(Text(_INDENT) + line, soft_wrap=True)
     console.print()
 
 
@@ -94,7 +96,7 @@ def footer(answer: SearchOut) -> str:
 def snippet(hit: HitOut) -> Text:
     """The densest part of a passage on a few lines, its matched terms marked."""
     start, end = _densest(hit)
-    text = Text("    …" if start else "    ")
+    text = Text("…" if start > _lead(hit) else "")
     position = start
     for first, last in hit.highlights:
         if start <= first and last <= end:
@@ -102,7 +104,6 @@ def snippet(hit: HitOut) -> Text:
             text.append(_flat(hit.passage[first:last]), style="bold yellow")
             position = last
     text.append(_flat(hit.passage[position:end]) + ("…" if end < len(hit.passage.rstrip()) else ""))
-    text.pad_left(0)
     return text
 
 
@@ -114,8 +115,7 @@ def bar(share: float) -> str:
 
 def _densest(hit: HitOut) -> tuple[int, int]:
     """The stretch of the passage that holds most matched terms."""
-    length = len(hit.passage.rstrip())
-    lead = length - len(hit.passage.rstrip().lstrip())
+    length, lead = len(hit.passage.rstrip()), _lead(hit)
     if length - lead <= _SNIPPET_CHARS or not hit.highlights:
         return lead, min(length, lead + _SNIPPET_CHARS)
     starts = [max(lead, first - 40) for first, _ in hit.highlights]
@@ -126,6 +126,11 @@ def _densest(hit: HitOut) -> tuple[int, int]:
     space = hit.passage.find(" ", start, start + 30) if start > lead else -1
     start = space + 1 if space >= 0 else start
     return start, min(length, start + _SNIPPET_CHARS)
+
+
+def _lead(hit: HitOut) -> int:
+    """Where the passage's first word begins."""
+    return len(hit.passage) - len(hit.passage.lstrip())
 
 
 def _flat(text: str) -> str:
