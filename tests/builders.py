@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,17 @@ from cutaway.index.writer import Writer
 from cutaway.models.embedder import Embedder, Vectors
 from cutaway.retrieval.pipeline import Answer, search
 from cutaway.retrieval.plan import Request
+
+class Ran(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+Cutaway = Callable[..., Ran]
+"""Runs one command line in process."""
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 

@@ -25,7 +25,10 @@ CHUNK_FORMAT = "structure/v1"
 
 _SENTENCE, _NEWLINE = CODE_LINE + 1, CODE_LINE + 2
 _TEXT_CUTS = {
-    _SENTENCE: regex.compile(r"""(?:[.!?…]["'”’)\]]*\s+(?![\p{Ll}\p{M}\s])|[。！？；]["”’」』）]*(?!\p{M}))"""),
+    # A full stop ends a sentence before a capital, or behind a word too long for an abbreviation.
+    _SENTENCE: regex.compile(
+        r"""[.!?…]["'”’)\]]*\s+(?![\p{Ll}\p{M}\s])|(?<=\w{4}|\s)[.!?]\s+(?![\p{M}\s])|[。！？；]["”’」』）]*(?!\p{M})"""
+    ),
     _NEWLINE: regex.compile(r"\r\n|\n|\r"),
 }
 _SPACE = regex.compile(r"\s+(?![\p{M}\u200d\n])")
@@ -133,13 +136,24 @@ class _Divider:
         """Divide at the strongest level that offers a cut, pieces again where too large; then pack."""
         if self._fits(span, max_chars):
             return [span]
+        cuts: Sequence[int] = ()
         while level <= _NEWLINE and not (cuts := self._cuts(span, level)):
             level += 1
+            if level == _SENTENCE and self._fits(span, max_chars * 3 // 2):
+                return [span]  # a paragraph is not torn to save a few words
+        if level >= _SENTENCE:
+            max_chars = self._even(span, max_chars)
         if level > _NEWLINE:
             return list(self._stepped(span, max_chars))
         parts = [Span(*pair) for pair in pairwise((span.start, *cuts, span.end))]
         pieces = [piece for part in parts for piece in self._pieces(part, level + 1, max_chars)]
         return self._packed(pieces, level, max_chars)
+
+    def _even(self, span: Span, max_chars: int) -> int:
+        """A smaller size that divides the text into as many parts, but about equal ones."""
+        size = self.source.char(span.end) - self.source.char(span.start)
+        share = size // -(-size // max_chars)
+        return min(max_chars, share + share // 8)
 
     def _packed(self, pieces: list[Span], level: int, max_chars: int) -> list[Span]:
         """Join neighbours that fit together; sections only where one of the two is tiny."""

@@ -103,7 +103,8 @@ def completes(plan: Plan) -> bool:
 def head(leg: Stage[K], *, base: int) -> Outcome[K]:
     """The part of a leg that decides the first page, the same on every page."""
     rest = leg.kept[base:]
-    return Outcome(leg.kept[:base], tuple(Dropped(hit.id, hit.score, "past the base window") for hit in rest))
+    past = tuple(Dropped(hit.id, hit.score, "past the base window") for hit in rest)
+    return Outcome(leg.kept[:base], past, remark=f"of {leg.name}")
 
 
 @stage

@@ -110,7 +110,8 @@ def _print_hits(console: Console, answer: Answer, notes: dict[NoteId, NoteCard])
         for place, hit in enumerate(answer.page, start=answer.plan.offset + 1):
             note = notes[by_row[hit.id].note]
             share = bar(hit.score / best if best else 0)
-            scores = (*_leg_scores(by_row[hit.id].steps), f"{hit.score:.3f}", Text(share, style="cyan"))
+            score = Text(f"{hit.score:.3f}").append(f" {hit.mark}" if hit.mark == "slid" else "", style="dim")
+            scores = (*_leg_scores(by_row[hit.id].steps), score, Text(share, style="cyan"))
             rows.append((str(place), note.title, *scores, _passage(answer, hit)))
         header = ("#", "note", "bm25", "cosine", "score", "", "best passage")
         console.print(columns(header, rows, console.width, right="0234", flex="16"))

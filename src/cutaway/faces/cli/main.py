@@ -30,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
     try:
         code: int = options.run(options)
-        sys.stdout.flush()
+        sys.stdout.flush()  # a reader that has gone is noticed here, not at exit
     except NoteNotFound as error:
         return _refused(str(error), 1)
     except CutawayError as error:

@@ -61,9 +61,16 @@ def home_of(options: argparse.Namespace) -> Path:
     return home.expanduser()
 
 
+class Screen(Console):
+    """A console whose reader may leave early, as `| head` does, without that being a failure."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def screen() -> Console:
     """Standard output: colour and width of the terminal, plain and 100 columns wide when piped."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 100)
+    return Screen(highlight=False, width=None if sys.stdout.isatty() else 100)
 
 
 def messages() -> Console:

@@ -1,0 +1,40 @@
+"""The command line in process, over the example vault, with a model whose values do not matter."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from builders import Cutaway, HashEmbedder, Ran
+
+from cutaway.faces.cli import index, session
+from cutaway.faces.cli.main import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
+
+
+@pytest.fixture
+def cutaway(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cutaway:
+    """Run a command against an empty home; usage errors give their exit code too."""
+    monkeypatch.setenv("CUTAWAY_HOME", str(home))
+    monkeypatch.setenv("COLUMNS", "100")
+    for module in (index, session):
+        monkeypatch.setattr(module, "named_embedder", lambda name, at_once=False: HashEmbedder())
+
+    def run(*arguments: str) -> Ran:
+        try:
+            code = main(arguments)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        return Ran(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def bread(cutaway: Cutaway, tmp_path: Path) -> Cutaway:
+    """The command line with the example vault indexed as project `bread`."""
+    vault = shutil.copytree(EXAMPLES, tmp_path / "bread")
+    assert 0 == cutaway("index", str(vault)).code
+    return cutaway
