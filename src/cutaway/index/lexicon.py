@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 
 class Postings(NamedTuple):
-    """The rows of one term: their places in the lexicon, and counts of shape (rows, fields)."""
+    """The rows of one term: their places in the lexicon, ascending, and counts of shape (rows, fields)."""
 
     places: Ints
     counts: Ints
@@ -99,7 +99,9 @@ class Lexicon:
         held = ids[position] == found[:, 0] if len(ids) else np.zeros(len(found), bool)
         packed = found[held, 1]
         counts = np.stack([field_counts(packed, field) for field in range(len(FIELD_COLUMNS))], axis=1)
-        return Postings(order[position[held]], counts)
+        places = order[position[held]]
+        ascending = np.argsort(places)
+        return Postings(places[ascending], counts[ascending])
 
     @cached_property
     def _by_id(self) -> tuple[Ints, Ints]:

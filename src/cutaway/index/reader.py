@@ -122,7 +122,10 @@ def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> t
 
 
 class Reader:
-    """The index as one request sees it: an explicit, non-empty set of projects."""
+    """One state of the index, for an explicit, non-empty set of projects.
+
+    What it has loaded it keeps: several searches may share a reader as long as the index stays as it is.
+    """
 
     def __init__(self, connection: apsw.Connection, scope: tuple[Project, ...]) -> None:
         if not scope:
@@ -131,6 +134,7 @@ class Reader:
         self.scope = scope
         self._ids = tuple(project.id for project in scope)
         self._marks = ", ".join("?" * len(scope))
+        self._vectors: ExactIndex | None = None
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -147,7 +151,9 @@ class Reader:
         held = self._meta("dimension")
         if held is not None and int(held) != dimension:
             raise BadVector(f"the index holds {held}-dimensional vectors; the model gives {dimension}.")
-        return ExactIndex(self._connection, dimension, self._ids)
+        if self._vectors is None:
+            self._vectors = ExactIndex(self._connection, dimension, self._ids)
+        return self._vectors
 
     @cached_property
     def readiness(self) -> Readiness:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutaway.index.lexicon import Lexicon, Postings
+from cutaway.index.lexicon import Ints, Lexicon, Postings
 from cutaway.model import ENTITY, KINDS, RowId
 from cutaway.retrieval.tracing import Scored
 
@@ -59,9 +59,10 @@ class Bm25:
     @cached_property
     def complete(self) -> int:
         """How many rows hold every term of the query."""
-        if not self.terms:
-            return 0
-        return int(np.count_nonzero((self._contributions[:, self._matched] > 0).all(axis=0)))
+        held = np.zeros(len(self.lexicon), np.int64)
+        for postings in self._postings:
+            held[postings.places] += 1
+        return int(np.count_nonzero(held == len(self.terms))) if self.terms else 0
 
     def matched_notes(self) -> int:
         """How many notes have a row that holds a term of the query."""
@@ -75,17 +76,21 @@ class Bm25:
             places, scores = places[scores >= floor], scores[scores >= floor]
         kinds = np.array([KINDS[kind] for kind in self.lexicon.kinds[places]], str)
         order = np.lexsort((self.lexicon.numbers[places], kinds, -scores))[:k]
-        return tuple(self._scored(int(places[place])) for place in order)
+        return tuple(self._scored(places[order]))
 
     def of(self, rows: Iterable[RowId]) -> dict[RowId, Scored[RowId]]:
         """The same scores for given rows, those that hold no term left out."""
         places = self.lexicon.places(list(rows))
-        return {row: self._scored(place) for row, place in places.items() if self._scores[place] > 0}
+        holding = np.array([place for place in places.values() if self._scores[place] > 0], np.int64)
+        return {hit.id: hit for hit in self._scored(holding)}
 
-    def _scored(self, place: int) -> Scored[RowId]:
-        parts = zip(self.terms, self._contributions[:, place], strict=True)
-        given = tuple((term, float(part)) for term, part in parts if part > 0)
-        return Scored(self.lexicon.row(place), float(self._scores[place]), parts=given)
+    def _scored(self, places: Ints) -> Iterator[Scored[RowId]]:
+        """Rows with their scores, and what each term gave."""
+        shares = [_at(places, *given) for given in self._given]
+        for column, place in enumerate(places):
+            given = ((term, float(share[column])) for term, share in zip(self.terms, shares, strict=True))
+            parts = tuple((term, part) for term, part in given if part > 0)
+            yield Scored(self.lexicon.row(int(place)), float(self._scores[place]), parts=parts)
 
     @cached_property
     def _postings(self) -> list[Postings]:
@@ -102,19 +107,22 @@ class Bm25:
         return norms
 
     @cached_property
-    def _contributions(self) -> Floats:
-        """What each term gives each row: shape (terms, rows)."""
-        given = np.zeros((len(self.terms), len(self.lexicon)))
-        for number, (term, postings) in enumerate(zip(self.terms, self._postings, strict=True)):
+    def _given(self) -> list[tuple[Ints, Floats]]:
+        """What each term gives, and to which rows."""
+        given = []
+        for term, postings in zip(self.terms, self._postings, strict=True):
             frequency = postings.counts @ np.array(FIELD_WEIGHTS)
             saturated = frequency / (frequency + self._norms[postings.places])
-            given[number, postings.places] = np.round(self.idf[term] * saturated, _DIGITS)
+            given.append((postings.places, np.round(self.idf[term] * saturated, _DIGITS)))
         return given
 
     @cached_property
     def _scores(self) -> Floats:
-        scores: Floats = np.round(self._contributions.sum(axis=0), _DIGITS)
-        return scores
+        scores = np.zeros(len(self.lexicon))
+        for places, shares in self._given:
+            scores[places] += shares
+        rounded: Floats = np.round(scores, _DIGITS)
+        return rounded
 
     @cached_property
     def _matched(self) -> NDArray[np.int64]:
@@ -130,3 +138,11 @@ class Bm25:
     def lone_idf(self) -> float:
         """I = ln(1 + (N - .5) / 1.5): the idf of a term that one note holds."""
         return math.log(1 + max(self.notes - 0.5, 0.5) / 1.5)
+
+
+def _at(wanted: Ints, places: Ints, shares: Floats) -> Floats:
+    """A term's shares at the wanted places; 0 where it does not stand."""
+    if not len(places):
+        return np.zeros(len(wanted))
+    found = np.minimum(np.searchsorted(places, wanted), len(places) - 1)
+    return np.where(places[found] == wanted, shares[found], 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Console
@@ -23,7 +23,7 @@ from cutaway.retrieval.pipeline import Answer
 from cutaway.retrieval.quote import quoted
 from cutaway.retrieval.tracing import Scored, Stage
 
-_LISTED_MISSES = 20
+_LISTED_MISSES, _LISTED_CHUNKS = 20, 6
 
 
 def run(options: argparse.Namespace) -> int:
@@ -141,28 +141,50 @@ def _ranked(steps: Iterable[Step], names: tuple[str, ...]) -> Text:
 
 def _print_arithmetic(console: Console, answer: Answer, candidate: Candidate, note: NoteCard) -> None:
     console.print(f"[bold]{escape(note.title)}[/]  {candidate.row.kind}  {escape(note.path)}", soft_wrap=True)
-    if candidate.terms:
-        shares = " + ".join(f"{term} {given:.3f}" for term, given in candidate.terms)
-        console.print(
-            Text(f"  words       {shares} = bm25 {sum(given for _, given in candidate.terms):.3f}"), soft_wrap=True
-        )
-    for step in candidate.steps:
-        if step.parts and step.stage in ("fuse", "fuse_ranks"):
-            shares = " + ".join(f"{name} {given:.6f}" for name, given in step.parts)
-            console.print(Text(f"  {step.stage:<11} {shares} = {step.score:.6f}"), soft_wrap=True)
-    for trail in candidate.chunks:
-        entry = answer.evidence.entries[trail.id]
-        way = " → ".join(_said(step) for step in trail.steps)
-        console.print(
-            Text(f"  chunk #{entry.ordinal:<4} L{entry.lines[0]}–{entry.lines[1]}  {way}", "dim"), soft_wrap=True
-        )
-    way = " → ".join(_said(step) for step in candidate.steps)
-    console.print(Text(f"  row         {way}", "dim"), soft_wrap=True)
+    lines = [*_words(candidate), *_similarity(answer, candidate), *_fused(candidate)]
+    lines.append(("stages", " · ".join(_said(step) for step in candidate.steps)))
+    for name, said in lines:
+        for place, line in enumerate(Text(said).wrap(console, console.width - 12)):
+            line.rstrip()
+            console.print(Text(f"  {'' if place else name:<8}  ", style="dim") + line, soft_wrap=True)
     console.print()
 
 
+def _words(candidate: Candidate) -> Iterator[tuple[str, str]]:
+    if candidate.terms:
+        total = sum(given for _, given in candidate.terms)
+        shares = " + ".join(f"{term} {given:.3f}" for term, given in candidate.terms)
+        yield "words", f"{shares} = {total:.3f}" + _calibrated(candidate, "calibrate_lexical")
+
+
+def _similarity(answer: Answer, candidate: Candidate) -> Iterator[tuple[str, str]]:
+    cosine = next((step for step in candidate.steps if step.stage in ("collapse", "complete_similarity")), None)
+    if cosine is not None and cosine.rank is not None:
+        yield "cosine", f"{cosine.score:.3f}" + _calibrated(candidate, "calibrate_similarity")
+    found = [(answer.evidence.entries[trail.id], trail.steps[0]) for trail in candidate.chunks]
+    said = [
+        f"#{entry.ordinal} L{entry.lines[0]}–{entry.lines[1]} {step.score:.3f} ({step.rank})" for entry, step in found
+    ]
+    if said:
+        more = f", and {len(said) - _LISTED_CHUNKS} more" if len(said) > _LISTED_CHUNKS else ""
+        yield "chunks", ", ".join(said[:_LISTED_CHUNKS]) + more
+
+
+def _fused(candidate: Candidate) -> Iterator[tuple[str, str]]:
+    for step in candidate.steps:
+        if step.parts and step.stage in ("fuse", "fuse_ranks"):
+            shares = " + ".join(f"{name} {given:.9f}" for name, given in step.parts)
+            yield "score", f"{shares} = {step.score:.9f}"
+
+
+def _calibrated(candidate: Candidate, name: str) -> str:
+    """What a raw score is worth after its calibration."""
+    found = [step.score for step in candidate.steps if step.stage == name and step.rank is not None]
+    return f" → {found[0]:.3f} calibrated" if found else ""
+
+
 def _said(step: Step) -> str:
-    place = f"#{step.rank}" if step.rank is not None else f"dropped, {step.reason}"
+    place = f"({step.rank})" if step.rank is not None else f"dropped, {step.reason}"
     mark = f" {step.mark}" if step.mark else ""
     return f"{step.stage} {step.score:.3f} {place}{mark}"
 
