@@ -1,0 +1,210 @@
+"""BM25 by arithmetic spelled out, and against a plain second implementation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import index_vault, opened, write_vault
+from cutaway.index.reader import Reader
+from cutaway.model import RowId
+from cutaway.retrieval.bm25 import Bm25
+from cutaway.retrieval.tracing import Scored
+from retrieval.worlds import scoped
+
+WORDS = ("red", "green", "blue", "sun", "moon")
+
+
+class Draft(NamedTuple):
+    """A note by its words, field by field, and the words of its one observation."""
+
+    title: list[str]
+    aliases: list[str]
+    headings: list[str]
+    tags: list[str]
+    body: list[str]
+    observation: list[str]
+
+    @property
+    def markdown(self) -> str:
+        head = f"title: {' '.join(self.title)}\naliases: [{' '.join(self.aliases)}]\ntags: [{', '.join(self.tags)}]\n"
+        body = f"## {' '.join(self.headings)}\n\n{' '.join(self.body)}\n\n- [fact] {' '.join(self.observation)}\n"
+        return f"---\n{head}---\n{body}"
+
+
+def words(least: int = 0) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(WORDS), min_size=least, max_size=6)
+
+
+tags = st.lists(st.sampled_from(WORDS), max_size=3, unique=True)
+drafts = st.builds(Draft, words(1), words(), words(1), tags, words(), words(1))
+
+
+def fields_of(number: int, draft: Draft) -> dict[tuple[int, str], tuple[list[str], ...]]:
+    """The rows of a note and the words of their fields: title, aliases, headings, tags, body."""
+    text = [*draft.headings, *draft.body, "fact", *draft.observation]
+    entity = ([*draft.title, f"n{number}"], draft.aliases, draft.headings, draft.tags, text)
+    observation: tuple[list[str], ...] = ([], [], [], ["fact"], ["fact", *draft.observation])
+    return {(number, "entity"): entity, (number, "observation"): observation}
+
+
+def plain_bm25(notes: Sequence[Draft], query: Sequence[str]) -> dict[tuple[int, str], float]:
+    """The formula as the book writes it, one row and one term at a time."""
+    rows = {key: fields for number, draft in enumerate(notes) for key, fields in fields_of(number, draft).items()}
+    lengths = {key: sum(map(len, fields)) for key, fields in rows.items()}
+    scores = dict.fromkeys(rows, 0.0)
+    for term in query:
+        n = sum(any(term in field for field in fields) for (_, kind), fields in rows.items() if kind == "entity")
+        idf = math.log(1 + (len(notes) - n + 0.5) / (n + 0.5))
+        for (number, kind), fields in rows.items():
+            title, aliases, headings, tags, body = (field.count(term) for field in fields)
+            tf = 2 * title + 2 * aliases + headings + tags + body
+            same_kind = [length for (_, other), length in lengths.items() if other == kind]
+            avgdl = sum(same_kind) / len(same_kind)
+            norm = 0.9 * (1 - 0.4 + 0.4 * lengths[number, kind] / avgdl)
+            scores[number, kind] += idf * tf / (tf + norm)
+    return {key: score for key, score in scores.items() if score > 0}
+
+
+def named(reader: Reader, hits: Sequence[Scored[RowId]]) -> dict[tuple[int, str], float]:
+    """Scores by note number and kind of row."""
+    rows = reader.rows([hit.id for hit in hits])
+    cards = reader.notes({row.note for row in rows.values()})
+    number = {row.id: int(cards[row.note].path[1:-3]) for row in rows.values()}
+    return {(number[hit.id], hit.id.kind): hit.score for hit in hits}
+
+
+@settings(max_examples=40)
+@given(notes=st.lists(drafts, min_size=1, max_size=6), query=st.lists(st.sampled_from(WORDS), unique=True, min_size=1))
+def test_scores_are_those_of_a_plain_implementation(notes: list[Draft], query: list[str]) -> None:
+    """Whatever the corpus and the query: every row that holds a term, and no other, with the same score."""
+    with TemporaryDirectory() as folder:
+        vault = write_vault(Path(folder, "v"), {f"n{number}.md": draft.markdown for number, draft in enumerate(notes)})
+        index_vault(Path(folder, "h"), vault)
+        with opened(Path(folder, "h")) as reader:
+            found = named(reader, Bm25(reader.lexicon, tuple(query)).ranked(1_000))
+
+    assert pytest.approx(plain_bm25(notes, query), abs=1e-8) == found
+
+
+@pytest.fixture
+def two(home: Path, vault: Path) -> Iterator[Reader]:
+    """Two notes; counted with their file names they have 2 and 3 terms, on average 2.5."""
+    index_vault(home, write_vault(vault, {"a.md": "red", "b.md": "green green"}))
+    with opened(home) as reader:
+        yield reader
+
+
+def test_a_score_by_hand(two: Reader) -> None:
+    """One occurrence in a row of 2 terms, in one of two notes."""
+    (hit,) = Bm25(two.lexicon, ("red",)).ranked(10)
+
+    idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
+    assert round(idf * 1 / (1 + 0.9 * (0.6 + 0.4 * 2 / 2.5)), 9) == hit.score
+
+
+def test_a_title_counts_twice(two: Reader) -> None:
+    """The file name is a title: its one occurrence weighs 2."""
+    (hit,) = Bm25(two.lexicon, ("a",)).ranked(10)
+
+    idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
+    assert round(idf * 2 / (2 + 0.9 * (0.6 + 0.4 * 2 / 2.5)), 9) == hit.score
+
+
+def test_a_score_is_the_sum_of_its_terms(two: Reader) -> None:
+    """Each term's share is recorded, in the order of the query, and they add up."""
+    hits = {hit.parts: hit.score for hit in Bm25(two.lexicon, ("green", "b", "red")).ranked(10)}
+
+    assert [("green", "b"), ("red",)] == [tuple(term for term, _ in parts) for parts in hits]
+    assert [pytest.approx(sum(share for _, share in parts), abs=1e-9) for parts in hits] == list(hits.values())
+
+
+def test_a_term_nobody_has_weighs_nothing(two: Reader) -> None:
+    """Its idf is 0, it is not among the terms found, and the others score as without it."""
+    bm25 = Bm25(two.lexicon, ("red", "violet"))
+
+    assert (0.0, ("red",)) == (bm25.idf["violet"], bm25.found)
+    assert Bm25(two.lexicon, ("red",)).ranked(10) == bm25.ranked(10)
+
+
+def test_a_term_every_note_has_still_counts(home: Path, vault: Path) -> None:
+    """Its weight is small but above zero, so a row that holds it is found."""
+    index_vault(home, write_vault(vault, {f"n{number}.md": "red" for number in range(9)}))
+    with opened(home) as reader:
+        bm25 = Bm25(reader.lexicon, ("red",))
+
+        assert math.log(1 + (9 - 9 + 0.5) / (9 + 0.5)) == bm25.idf["red"]
+        assert 9 == len(bm25.ranked(100))
+
+
+def test_equal_scores_are_ordered_by_id(home: Path, vault: Path) -> None:
+    """A tie across rows of several kinds has one order, at any cut."""
+    index_vault(home, write_vault(vault, {f"n{number}.md": "- [red] red\n- [red] red" for number in range(9)}))
+    with opened(home) as reader:
+        bm25 = Bm25(reader.lexicon, ("red",))
+        every = bm25.ranked(100)
+
+        assert sorted(every, key=lambda hit: (-hit.score, hit.id)) == list(every)
+        assert [every[:k] for k in range(1, 28)] == [bm25.ranked(k) for k in range(1, 28)]
+
+
+def test_a_short_observation_is_measured_against_observations(home: Path, vault: Path) -> None:
+    """An observation of average length is no shorter than average, however long notes are."""
+    index_vault(home, write_vault(vault, {"a.md": "- [fact] red blue\n\n" + "green " * 100}))
+    with opened(home) as reader:
+        scores = {hit.id.kind: hit.score for hit in Bm25(reader.lexicon, ("red",)).ranked(10)}
+
+    assert scores["entity"] == scores["observation"]
+
+
+def test_counts_of_what_matched(home: Path, vault: Path) -> None:
+    """Rows and notes that hold a term, and rows that hold them all, are counted over the whole index."""
+    index_vault(home, write_vault(vault, {"a.md": "- [fact] red\n\nblue", "b.md": "red", "c.md": "green"}))
+    with opened(home) as reader:
+        bm25 = Bm25(reader.lexicon, ("red", "blue"))
+
+        assert (3, 1, 2) == (bm25.total, bm25.complete, bm25.matched_notes())
+
+
+def test_scores_of_given_rows_are_those_of_the_ranking(two: Reader) -> None:
+    """Asked for by id a row has the same score and parts; one without a term has none."""
+    bm25 = Bm25(two.lexicon, ("red",))
+    (hit,) = bm25.ranked(10)
+    other = next(two.lexicon.row(place) for place in range(2) if two.lexicon.row(place) != hit.id)
+
+    assert {hit.id: hit} == bm25.of([other, hit.id])
+
+
+@pytest.mark.parametrize(
+    ("notes", "idf"), [(0, math.log(1 + 0.5 / 1.5)), (1, math.log(1 + 0.5 / 1.5)), (2, math.log(2))]
+)
+def test_the_idf_of_a_term_found_once(home: Path, vault: Path, notes: int, idf: float) -> None:
+    """I = ln(1 + (N - .5) / 1.5), never less than for one note."""
+    index_vault(home, write_vault(vault, {f"n{number}.md": "red" for number in range(notes)}))
+    with opened(home) as reader:
+        assert idf == Bm25(reader.lexicon, ("red",)).lone_idf
+
+
+def test_notes_outside_the_scope_change_no_score(home: Path, tmp_path: Path) -> None:
+    """N, idf and lengths are those of the projects in scope."""
+    index_vault(home, write_vault(tmp_path / "one", {"a.md": "red", "b.md": "green green"}))
+    with opened(home) as alone:
+        before = Bm25(alone.lexicon, ("red", "green")).ranked(10)
+    index_vault(home, write_vault(tmp_path / "two", {f"n{number}.md": "red red" for number in range(9)}))
+    with scoped(home, "one") as one:
+        assert before == Bm25(one.lexicon, ("red", "green")).ranked(10)
+
+
+@pytest.mark.parametrize("terms", [(), ("violet",)])
+def test_nothing_matches_nothing(two: Reader, terms: tuple[str, ...]) -> None:
+    """Without a term in the index there is no hit and no count."""
+    bm25 = Bm25(two.lexicon, terms)
+
+    assert ((), 0, 0, 0) == (bm25.ranked(10), bm25.total, bm25.complete, bm25.matched_notes())

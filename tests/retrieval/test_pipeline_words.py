@@ -1,0 +1,176 @@
+"""Queries as people type them: every term counts, no sign is syntax, nothing fails silently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from builders import HashEmbedder, ask, index_vault, opened, paths, write_vault
+from cutaway.config import Settings
+from cutaway.errors import UsageError
+from cutaway.index.reader import Reader
+from cutaway.notes.analyzer import query_terms
+from cutaway.retrieval.pipeline import search
+from cutaway.retrieval.plan import Request
+
+any_text = st.text(st.characters(), max_size=40)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """A small index to throw queries at."""
+    folder = tmp_path_factory.mktemp("words")
+    notes = {
+        "todo.md": "fix the TODO list: a and b, not x^2 in C++",
+        "animals.md": "quick brown fox",
+        "ü.md": "成语 🐘 café",
+    }
+    index_vault(folder / "home", write_vault(folder / "vault", notes), HashEmbedder())
+    with opened(folder / "home") as reader:
+        yield reader
+
+
+def found(home: Path, vault: Path, notes: dict[str, str], query: str) -> list[str]:
+    """The paths that words alone find."""
+    index_vault(home, write_vault(vault, notes))
+    return paths(ask(home, query, mode="text"))
+
+
+@settings(max_examples=100)
+@given(text=any_text, mode=st.sampled_from(["text", "vector", "hybrid"]))
+def test_any_text_is_answered_or_refused_with_a_reason(reader: Reader, text: str, mode: str) -> None:
+    """Only a query without content or with a NUL is refused; nothing else raises anything."""
+    try:
+        search(Request(text, mode=mode), Settings(), reader, HashEmbedder())  # type: ignore[arg-type]
+    except UsageError:
+        assert not text.strip() or "\0" in text
+
+
+@settings(max_examples=60)
+@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0<"), min_size=1, max_size=20))
+def test_a_note_is_found_by_its_own_text(text: str) -> None:
+    """Whatever the script: text that has a term at all finds the note that holds it, every term counted."""
+    assume(query_terms(text))
+    with TemporaryDirectory() as folder:
+        home = Path(folder, "home")
+        index_vault(home, write_vault(Path(folder, "vault"), {"n.md": f"start\n\n{text}\n"}))
+        answer = ask(home, text, mode="text", group="note")
+
+    assert [] == [remark for remark in answer.remarks if remark[0] == "match"]
+    assert 1 == len(answer.page)
+
+
+@pytest.mark.parametrize(
+    ("query", "terms"),
+    [
+        ("TODO: fix", ("todo", "fix")),
+        ('"a" AND "b', ("a", "and", "b")),
+        ("((x", ("x",)),
+        ("NOT", ("not",)),
+        ("C++", ("c++",)),
+        ("x^2", ("x", "2")),
+        ("quick*", ("quick",)),
+        ("title:fox", ("titl", "fox")),
+        ("-fox +brown", ("fox", "brown")),
+        ("NEAR(quick fox, 9)", ("near", "quick", "fox", "9")),
+        ("fox; DROP TABLE rows", ("fox", "drop", "tabl", "row")),
+    ],
+)
+def test_operators_are_plain_terms(reader: Reader, query: str, terms: tuple[str, ...]) -> None:
+    """Each query finds the note that has its words, and the plan lists the terms used."""
+    answer = search(Request(query, mode="text"), Settings(), reader, "none")
+
+    assert terms == answer.plan.terms
+    assert 1 == len(answer.page)
+
+
+@pytest.mark.parametrize("query", ["*", "((", "?!", "—", "^", '""', "&&"])
+def test_a_query_of_signs_says_that_it_has_no_term(reader: Reader, query: str) -> None:
+    """No result, and the reason is not silence."""
+    answer = search(Request(query, mode="text"), Settings(), reader, "none")
+
+    assert ((), (("match", "no searchable term in the query"),)) == (answer.page, answer.remarks)
+
+
+@pytest.mark.parametrize(
+    ("notes", "query", "expected"),
+    [
+        ({"blue.md": "deploy the blue server"}, "server deploy", ["blue.md"]),
+        ({"n.md": "run uteke-cloud-dev"}, "uteke-cloud-dev", ["n.md"]),
+        ({"Kubernetes.md": "---\naliases: [K8s]\n---\nclusters"}, "K8s", ["Kubernetes.md"]),
+        ({"n.md": "我喜欢成语接龙"}, "成语", ["n.md"]),
+        ({"n.md": "使用Python进行分析"}, "python", ["n.md"]),
+        ({"n.md": "a cup of café"}, "cafe", ["n.md"]),
+        ({"n.md": "a cup of cafe"}, "café", ["n.md"]),
+        ({"n.md": "cafe\u0301 terrace"}, "caf\u00e9", ["n.md"]),
+        ({"one.md": "バカ", "two.md": "ハカ"}, "バカ", ["one.md"]),
+        ({"one.md": "an apple and an ant", "two.md": "a plan"}, "a", ["two.md"]),
+        ({"one.md": "written in C", "two.md": "written in C++"}, "C++", ["two.md"]),
+        ({"one.md": "release 2026.4.11", "two.md": "release 2026.4.10"}, "2026.4.10", ["two.md", "one.md"]),
+    ],
+    ids=[
+        "another word order",
+        "a joined name",
+        "an alias",
+        "Han",
+        "Latin inside Han",
+        "accent in the note",
+        "accent in the query",
+        "another normal form",
+        "a voiced sound mark is a letter",
+        "one letter is no prefix",
+        "a sign that is part of the name",
+        "the exact version first",
+    ],
+)
+def test_words_find_notes(home: Path, vault: Path, notes: dict[str, str], query: str, expected: list[str]) -> None:
+    """Terms meet whole terms, in any order, across forms of writing."""
+    assert expected == found(home, vault, notes, query)
+
+
+def test_short_common_words_count(home: Path, vault: Path) -> None:
+    """No term is taken for noise: the note with both words comes first, both named in its score."""
+    index_vault(home, write_vault(vault, {"one.md": "it is ok quick", "two.md": "quick only"}))
+    answer = ask(home, "quick ok", mode="text")
+
+    assert ["one.md", "two.md"] == paths(answer)
+    assert ["quick", "ok"] == [term for term, _ in answer.stages[0].kept[0].parts]
+
+
+def test_a_question_that_no_note_answers_in_full_is_relaxed(home: Path, vault: Path) -> None:
+    """Two of four words are enough for a hit, and the trace says so."""
+    index_vault(home, write_vault(vault, {"n.md": "Резервное копирование базы данных каждую ночь"}))
+    answer = ask(home, "когда делается копирование базы", mode="text")
+
+    assert ["n.md"] == paths(answer)
+    assert "relaxed: no row holds every term" in dict(answer.remarks)["match"]
+
+
+def test_a_query_answered_in_full_is_not_relaxed(home: Path, vault: Path) -> None:
+    """One row that holds every term is enough."""
+    index_vault(home, write_vault(vault, {"n.md": "red sun", "m.md": "red"}))
+
+    assert () == ask(home, "sun red", mode="text").remarks
+
+
+def test_a_term_that_every_note_holds_shows_a_tie(home: Path, vault: Path) -> None:
+    """Equal scores above zero, ordered by id."""
+    index_vault(home, write_vault(vault, {f"{number}/n.md": "red sun" for number in range(8)}))
+    page = ask(home, "red", mode="text").page
+
+    assert (8, 1) == (len(page), len({hit.score for hit in page}))
+    assert sorted(hit.id for hit in page) == [hit.id for hit in page]
+    assert page[0].score > 0
+
+
+def test_no_result_has_an_exact_total(home: Path, vault: Path) -> None:
+    """None, and that is certain."""
+    index_vault(home, write_vault(vault, {"n.md": "red"}))
+    answer = ask(home, "violet", mode="text")
+
+    assert (0, True, False) == (answer.total, answer.total_is_exact, answer.has_more)
