@@ -20,6 +20,7 @@ from cutaway.models.embedder import Embedder, Vectors
 from cutaway.retrieval.pipeline import Answer, search
 from cutaway.retrieval.plan import Request
 
+
 class Ran(NamedTuple):
     """What a command did."""
 
@@ -108,7 +109,13 @@ def opened(home: Path) -> Iterator[Reader]:
         connection.close()
 
 
-def ask(home: Path, text: str, embedder: Embedder | str = "no model here", settings: Settings | None = None, **request: object) -> Answer:
+def ask(
+    home: Path,
+    text: str,
+    embedder: Embedder | str = "no model here",
+    settings: Settings | None = None,
+    **request: object,
+) -> Answer:
     """One search over every project of *home*."""
     with opened(home) as reader:
         return search(Request(text, **request), settings or Settings(), reader, embedder)  # type: ignore[arg-type]

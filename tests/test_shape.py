@@ -21,7 +21,7 @@ ANYWHERE = {"errors", "config", "__init__"}
 
 def layer(module: str) -> str:
     """The first name below the package: ``cutaway.index.store`` is in ``index``."""
-    return (module.split(".") + ["__init__"])[1]
+    return [*module.split("."), "__init__"][1]
 
 
 def module_name(path: Path) -> str:
@@ -94,9 +94,7 @@ def test_only_the_index_speaks_sql(path: Path) -> None:
 def test_every_module_and_public_name_says_what_it_is(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     public = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+        node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
     ]
 
     assert ast.get_docstring(tree)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, NewType
 
 ChunkId = NewType("ChunkId", int)
-"""A passage. Derived from the note's first path, so a rebuilt index gives the same ids."""
+"""A passage. Made from the path a note was first indexed under, so a rebuilt index gives the same ids."""
 
 NoteId = NewType("NoteId", int)
 

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from builders import Cutaway, HashEmbedder, Ran
 
+from builders import Cutaway, HashEmbedder, Ran
 from cutaway.faces.cli import index, session
 from cutaway.faces.cli.main import main
 
@@ -20,7 +20,7 @@ def cutaway(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     monkeypatch.setenv("CUTAWAY_HOME", str(home))
     monkeypatch.setenv("COLUMNS", "100")
     for module in (index, session):
-        monkeypatch.setattr(module, "named_embedder", lambda name, at_once=False: HashEmbedder())
+        monkeypatch.setattr(module, "named_embedder", lambda *_, **__: HashEmbedder())
 
     def run(*arguments: str) -> Ran:
         try:

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from builders import Cutaway, manifest, write_vault
 
+from builders import Cutaway, manifest, write_vault
 from cutaway.index.sqlite import index_file
 
 
@@ -199,7 +199,8 @@ def test_colour_appears_on_terminals_only(bread: Cutaway) -> None:
     assert "\x1b" not in bread("search", "salt").out
 
 
-def test_a_closed_pipe_is_no_error(bread: Cutaway, home: Path) -> None:
+@pytest.mark.usefixtures("bread")
+def test_a_closed_pipe_is_no_error(home: Path) -> None:
     script = "import sys; from cutaway.faces.cli.main import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", script, "search", "salt", "--mode", "text", "--json", "--limit", "100"]
     environment = {**os.environ, "CUTAWAY_HOME": str(home)}

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from builders import Cutaway
 from golden import check_golden, without_times
 
@@ -33,7 +34,9 @@ def test_a_query_inspected(bread: Cutaway) -> None:
 def test_a_deep_page_inspected(bread: Cutaway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUTAWAY_WINDOW", "10")
 
-    check_golden("inspect_query_deep.txt", without_times(bread("inspect", "query", QUERY, "-n", "5", "--page", "3").out))
+    check_golden(
+        "inspect_query_deep.txt", without_times(bread("inspect", "query", QUERY, "-n", "5", "--page", "3").out)
+    )
 
 
 def test_a_note_inspected(bread: Cutaway) -> None:
@@ -62,7 +65,9 @@ def test_an_inspected_query_as_json_names_what_it_promises(bread: Cutaway) -> No
     trace = json.loads(bread("inspect", "query", QUERY, "--limit", "3", "--json").out)
 
     assert {"plan", "stages", "candidates", "hits", "degraded"} <= trace.keys()
-    assert all({"name", "in", "kept", "dropped", "settings", "remark", "ms"} <= stage.keys() for stage in trace["stages"])
+    assert all(
+        {"name", "in", "kept", "dropped", "settings", "remark", "ms"} <= stage.keys() for stage in trace["stages"]
+    )
     for candidate in trace["candidates"]:
         assert {"row", "path", "title", "fate", "journey", "chunks", "terms"} <= candidate.keys()
         assert {"stage", "reason", "margin"} == candidate["fate"].keys()

@@ -20,7 +20,8 @@ from cutaway.index.sync import embed_pending, sync
 from cutaway.index.writer import Writer
 from cutaway.models.embedder import unit
 from cutaway.models.onnx import BGE_SMALL_EN, OnnxEmbedder
-from cutaway.notes.chunks import ChunkSettings, chunked
+from cutaway.notes.chunks import chunked
+from cutaway.notes.divider import ChunkSettings
 from cutaway.notes.rows import parse
 
 MANY = {f"{number:03}.md": f"Note number{number} says word{number}." for number in range(100)}

@@ -18,8 +18,9 @@ from cutaway.index.schema import DERIVED, FIELD_COLUMNS, LASTING
 from cutaway.index.sqlite import _prepare
 from cutaway.index.writer import Writer
 from cutaway.model import Project, RowId
-from cutaway.notes.analyzer import note_terms, query_terms
-from cutaway.notes.chunks import ChunkSettings, chunked
+from cutaway.notes.analyzer import note_terms, tokens
+from cutaway.notes.chunks import chunked
+from cutaway.notes.divider import ChunkSettings
 from cutaway.notes.rows import parse
 
 HERE = Project(1, "here", Path("/here"))
@@ -41,6 +42,11 @@ def memory(notes: Mapping[str, str], project: Project = HERE) -> Iterator[tuple[
 def put(writer: Writer, path: str, text: str, project: Project = HERE) -> None:
     note = parse(path, text.encode())
     writer.write(project, note, chunked(note, None, ChunkSettings()), "form")
+
+
+def terms_of(text: str) -> list[str]:
+    """The distinct terms of a text, in reading order."""
+    return list(dict.fromkeys(token.term for token in tokens(text)))
 
 
 def found(lexicon: Lexicon, term: str) -> dict[RowId, tuple[int, ...]]:
@@ -110,22 +116,24 @@ def test_any_text_is_found_by_its_terms_and_by_no_others(text: str, query: str) 
     """Whatever the signs in note or query, a term is looked up as it is: no operator, no filter, no error."""
     with memory({"name.md": text}) as (connection, _):
         lexicon = Lexicon(connection, (1,))
-        held = {"name", *(term for row in parse("name.md", text.encode()).rows for term in note_terms(row.fields.body))}
+        fields = [field for row in parse("name.md", text.encode()).rows for field in row.fields]
+        held = {term for field in fields for term in note_terms(field)}
 
-        for term in {*query_terms(query), *query_terms(text)}:
+        for term in {*terms_of(query), *terms_of(text)}:
             assert (term in held) == bool(found(lexicon, term)), term
 
 
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        *(("o*", []), ("aliases:oak", ["oak"]), ("{title} : ash", ["ash"]), ("NEAR(oak zebra, 1)", ["oak"])),
-        *(
-            ("-oak", ["oak"]),
-            ("^ash", ["ash"]),
-            ('"ash" AND "oak', ["ash", "oak"]),
-            ("ash NOT oak", ["ash", "not", "oak"]),
-        ),
+        ("o*", []),
+        ("aliases:oak", ["oak"]),
+        ("{title} : ash", ["ash"]),
+        ("NEAR(oak zebra, 1)", ["oak"]),
+        ("-oak", ["oak"]),
+        ("^ash", ["ash"]),
+        ('"ash" AND "oak', ["ash", "oak"]),
+        ("ash NOT oak", ["ash", "not", "oak"]),
     ],
 )
 def test_signs_of_a_query_language_mean_nothing(query: str, expected: list[str]) -> None:
@@ -133,7 +141,7 @@ def test_signs_of_a_query_language_mean_nothing(query: str, expected: list[str])
     with memory({"a.md": "# oak\n\nNot an ash."}) as (connection, _):
         lexicon = Lexicon(connection, (1,))
 
-        assert expected == [term for term in query_terms(query) if found(lexicon, term)]
+        assert expected == [term for term in terms_of(query) if found(lexicon, term)]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +152,7 @@ def test_every_term_of_a_query_is_found_where_the_same_text_stands(text: str) ->
     with memory({"a.md": f"It says {text} here."}) as (connection, _):
         lexicon = Lexicon(connection, (1,))
 
-        assert dict.fromkeys(query_terms(text), 1) == {term: len(found(lexicon, term)) for term in query_terms(text)}
+        assert dict.fromkeys(terms_of(text), 1) == {term: len(found(lexicon, term)) for term in terms_of(text)}
 
 
 def test_a_term_is_found_in_scope_only() -> None:

@@ -49,18 +49,22 @@ def _renames(
     known: Mapping[str, Known], hashes: Mapping[str, bytes], gone: list[str], new: list[str]
 ) -> tuple[tuple[str, str], ...]:
     """Pair gone and new paths of equal content, those of equal file name first."""
-    by_content: dict[bytes, list[str]] = defaultdict(list)
-    for path in sorted(gone):
-        by_content[known[path].hash].append(path)
     pairs: list[tuple[str, str]] = []
-    for same_name in (True, False):
+    for alike in (_name, _any):
+        waiting: dict[tuple[bytes, str], list[str]] = defaultdict(list)
+        taken = {path for pair in pairs for path in pair}
+        for path in sorted(gone, reverse=True):
+            if path not in taken:
+                waiting[known[path].hash, alike(path)].append(path)
         for path in sorted(new):
-            candidates = by_content.get(hashes[path], [])
-            match = [old for old in candidates if not same_name or _name(old) == _name(path)]
-            if match and path not in {taken for _, taken in pairs}:
-                candidates.remove(match[0])
-                pairs.append((match[0], path))
+            candidates = waiting.get((hashes[path], alike(path)))
+            if candidates and path not in taken:
+                pairs.append((candidates.pop(), path))
     return tuple(pairs)
+
+
+def _any(_: str) -> str:
+    return ""
 
 
 def _name(path: str) -> str:

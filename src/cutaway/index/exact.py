@@ -106,12 +106,13 @@ class ExactIndex:
         self._forget()
 
     def delete(self, ids: Sequence[ChunkId]) -> None:
+        free = self._free  # listed before anything is freed, or a slot would stand in it twice
         for chunk in ids:
             slot = self._slots.pop(chunk, None)
             if slot is not None:
                 self._write(slot, _FREE, 0, b"")
-                self._free.append(slot)
-        self._free.sort(reverse=True)
+                free.append(slot)
+        free.sort(reverse=True)
         self._forget()
 
     def stored_ids(self) -> frozenset[ChunkId]:

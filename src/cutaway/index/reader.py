@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -235,13 +236,14 @@ class Reader:
         found = self._select(f"{_NOTE} WHERE id IN (SELECT value FROM json_each(?))", list(ids), "notes")
         return {card.id: card for card in map(self._note, found)}
 
-    def named(self, name: str) -> list[NoteId]:
-        """Notes that answer to a name: by path if any does, else by file name, title, permalink or alias."""
-        query = f"SELECT id, path, title, permalink, aliases FROM notes WHERE project_id IN ({self._marks})"
-        listing: list[tuple[Any, ...]] = self._connection.execute(query, self._ids).fetchall()
-        wanted = name.casefold()
-        for names in (_paths, _titles):
-            found = [NoteId(note) for note, *card in listing if wanted in (held.casefold() for held in names(*card))]
+    def named(self, name: str, project: Project | None = None) -> list[NoteId]:
+        """Notes that answer to a name: by path, exactly before in another case, else by any other name."""
+        query = f"SELECT id, project_id, path, title, permalink, aliases FROM notes WHERE project_id IN ({self._marks})"
+        rows: list[tuple[Any, ...]] = self._connection.execute(query, self._ids).fetchall()
+        cards = [(NoteId(row[0]), row[2:]) for row in rows if project is None or row[1] == project.id]
+        for names, folded in ((_paths, str), (_paths, str.casefold), (_titles, str.casefold)):
+            wanted = folded(_composed(name))
+            found = [note for note, card in cards if wanted in (folded(_composed(held)) for held in names(*card))]
             if found:
                 return found
         return []
@@ -281,6 +283,10 @@ def _entry(row: tuple[Any, ...]) -> Entry:
     chunk, kind, number, note, ordinal, start, end, first, last, path, *rest = row
     place = (ordinal, start, end, (first, last), tuple(json.loads(path)))
     return Entry(ChunkId(chunk), RowId(kind, number), NoteId(note), *place, *rest)
+
+
+def _composed(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
 
 
 def _paths(path: str, *_: str | None) -> list[str]:

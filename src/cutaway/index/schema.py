@@ -90,7 +90,7 @@ CREATE TABLE chunks (
 );
 CREATE INDEX chunks_note ON chunks (note_id);
 CREATE INDEX chunks_row ON chunks (row_id);
-CREATE INDEX chunks_unready ON chunks (state) WHERE state <> 'ready';
+CREATE INDEX chunks_pending ON chunks (text_hash) WHERE state = 'pending';
 CREATE TABLE segments (
     id INTEGER PRIMARY KEY,
     ids BLOB NOT NULL,

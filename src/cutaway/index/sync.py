@@ -5,9 +5,10 @@ It may be stopped at any moment. What was committed stays; the next run goes on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 import apsw
@@ -16,12 +17,13 @@ from cutaway.config import Settings
 from cutaway.errors import RootMissing
 from cutaway.index.difference import Difference, difference
 from cutaway.index.sqlite import bump_generation, transaction
-from cutaway.index.writer import Writer
+from cutaway.index.writer import Known, Writer
 from cutaway.model import Problem, Project
-from cutaway.models.embedder import Embedder, unit
+from cutaway.models.embedder import Embedder, embedded
 from cutaway.notes.analyzer import ANALYZER
-from cutaway.notes.chunks import CHUNK_FORMAT, Chunking, ChunkSettings, chunked
-from cutaway.notes.files import locate, scan
+from cutaway.notes.chunks import CHUNK_FORMAT, Chunking, chunked
+from cutaway.notes.divider import ChunkSettings
+from cutaway.notes.files import scan
 from cutaway.notes.rows import Note, parse
 
 Progress = Callable[[str, int, int], None]
@@ -56,6 +58,7 @@ class _Run(NamedTuple):
     embedder: Embedder | None
     settings: Settings
     form: str
+    files: Mapping[str, Path]
 
 
 def sync(
@@ -75,8 +78,8 @@ def sync(
     writer = Writer(connection)
     progress("scan", 0, 0)
     found = scan(project.root)
-    known = writer.known(project)
     form = note_form(embedder, settings)
+    known = {path: _in_form(held, form, embedder) for path, held in writer.known(project).items()}
     changes = difference(known, found, form)
     report = Report(changes, found.problems)
     if known and not found.hashes and changes.removed and not allow_empty:
@@ -85,15 +88,14 @@ def sync(
             "If they are really gone, run again with --allow-empty."
         )
     with transaction(connection):
-        if embedder is not None:
-            writer.adopt(embedder.identity, embedder.dimension)
+        adopted = embedder is not None and writer.adopt(embedder.identity, embedder.dimension)
         writer.remove(known[path].id for path in changes.removed)
         for old, new in changes.renamed:
             writer.rename(known[old].id, new)
-        if changes.removed:
+        if changes.removed or adopted:
             bump_generation(connection)
     work = sorted((*changes.added, *changes.changed, *(new for _, new in changes.renamed), *changes.stale))
-    _write_notes(_Run(project, connection, writer, embedder, settings, form), work, report, progress)
+    _write_notes(_Run(project, connection, writer, embedder, settings, form, found.files), work, report, progress)
     opted_out = [Problem(path, "opted out", "says `index: false`") for path in report.opted_out]
     with transaction(connection):
         writer.set_problems(project, [*report.problems, *opted_out])
@@ -102,9 +104,14 @@ def sync(
 
 def note_form(embedder: Embedder | None, settings: Settings) -> str:
     """All that decides how a note becomes rows and chunks, but for its bytes."""
-    tokenizer = embedder.identity if embedder else "no tokenizer"
     context = "context" if settings.context_line else "no context"
-    return f"{CHUNK_FORMAT}, {settings.chunk_chars} chars, {context}, {tokenizer}, {ANALYZER}"
+    form = f"{CHUNK_FORMAT}, {settings.chunk_chars} chars, {context}, {ANALYZER}"
+    return f"{form}, {embedder.identity}" if embedder else form
+
+
+def _in_form(held: Known, form: str, embedder: Embedder | None) -> Known:
+    """A note read with a model stays as it is when the model is missing for once."""
+    return held._replace(form=form) if embedder is None and held.form.startswith(f"{form}, ") else held
 
 
 def embed_pending(connection: apsw.Connection, embedder: Embedder, progress: Progress) -> Embedding:
@@ -115,23 +122,23 @@ def embed_pending(connection: apsw.Connection, embedder: Embedder, progress: Pro
     """
     writer = Writer(connection)
     with transaction(connection):
-        writer.adopt(embedder.identity, embedder.dimension)
-        writer.publish(embedder.identity, writer.cached(embedder.identity))
-        bump_generation(connection)
-    total, embedded, failed = writer.count("pending"), 0, 0
+        adopted = writer.adopt(embedder.identity, embedder.dimension)
+        if writer.publish(embedder.identity, writer.cached(embedder.identity)) or adopted:
+            bump_generation(connection)
+    total, published, failed = writer.count("pending"), 0, 0
     while waiting := writer.pending_texts(_TEXTS_PER_TRANSACTION):
-        progress("embed", embedded + failed, total)
-        vectors, faults = unit(embedder.embed([pending.text for pending in waiting]), embedder.dimension)
+        progress("embed", published + failed, total)
+        vectors, faults = embedded(embedder, [pending.text for pending in waiting])
         keyed = zip(waiting, vectors, faults, strict=True)
         sound = [(pending.text_hash, vector) for pending, vector, fault in keyed if fault is None]
         broken = [(pending.text_hash, fault) for pending, fault in zip(waiting, faults, strict=True) if fault]
         with transaction(connection):
             writer.cache(embedder.identity, sound)
-            embedded += writer.publish(embedder.identity, sound)
+            published += writer.publish(embedder.identity, sound)
             failed += sum(writer.fail(text_hash, f"the vector is {fault}") for text_hash, fault in broken)
             bump_generation(connection)
-    progress("embed", embedded + failed, total)
-    return Embedding(embedded, failed)
+    progress("embed", published + failed, total)
+    return Embedding(published, failed)
 
 
 def _write_notes(run: _Run, paths: Sequence[str], report: Report, progress: Progress) -> None:
@@ -139,13 +146,14 @@ def _write_notes(run: _Run, paths: Sequence[str], report: Report, progress: Prog
     for batch in _batches(paths, _NOTES_PER_TRANSACTION):
         prepared = list(_prepared(run, batch, report))
         with transaction(run.connection):
-            run.writer.remove_paths(run.project, report.opted_out)
+            removed = run.writer.remove_paths(run.project, report.opted_out)
             for note, chunking in prepared:
                 run.writer.write(run.project, note, chunking, run.form)
             if run.embedder is not None:
                 identity = run.embedder.identity
                 report.reused += run.writer.publish(identity, run.writer.cached(identity))
-            bump_generation(run.connection)
+            if prepared or removed:
+                bump_generation(run.connection)
         done += len(batch)
         progress("index", done, len(paths))
 
@@ -155,7 +163,7 @@ def _prepared(run: _Run, paths: Iterable[str], report: Report) -> Iterator[tuple
     chunking = ChunkSettings(run.settings.chunk_chars, run.settings.context_line)
     for path in paths:
         try:
-            note = parse(path, locate(run.project.root, path).read_bytes())
+            note = parse(path, run.files[path].read_bytes())
         except (OSError, UnicodeDecodeError) as error:  # it changed after the scan
             report.problems.append(Problem(path, "unreadable", f"could not be read again: {error}"))
             continue

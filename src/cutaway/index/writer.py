@@ -7,6 +7,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,10 +89,12 @@ class Writer:
             self._clear(note)
             self._connection.execute("DELETE FROM notes WHERE id = ?", (note,))
 
-    def remove_paths(self, project: Project, paths: Sequence[str]) -> None:
-        """Remove the notes at these paths, if there are any."""
+    def remove_paths(self, project: Project, paths: Sequence[str]) -> int:
+        """Remove the notes at these paths, as many as there are; returns how many."""
         known = self.known(project) if paths else {}
-        self.remove(known[path].id for path in paths if path in known)
+        held = [known[path].id for path in paths if path in known]
+        self.remove(held)
+        return len(held)
 
     def write(self, project: Project, note: Note, chunking: Chunking, form: str) -> None:
         """Put a note in place of what the index held at its path. Its chunks are pending."""
@@ -185,10 +188,13 @@ class Writer:
 
     # The manifest
 
-    def adopt(self, identity: str, dimension: int) -> None:
-        """Make *identity* the one the index serves; chunks under another are pending again."""
+    def adopt(self, identity: str, dimension: int) -> bool:
+        """Make *identity* the one the index serves; chunks under another are pending again.
+
+        Returns whether that is new.
+        """
         if self._connection.execute("SELECT value FROM meta WHERE key = 'embedding'").get == identity:
-            return
+            return False
         self._connection.execute("DELETE FROM segments")
         self._connection.executemany(
             "INSERT OR REPLACE INTO meta VALUES (?, ?)", [("embedding", identity), ("dimension", str(dimension))]
@@ -197,19 +203,23 @@ class Writer:
             "UPDATE chunks SET state = 'pending', error = NULL, embedding_identity = NULL, index_identity = NULL"
         )
         self._vectors = ExactIndex(self._connection, dimension, ())
+        return True
 
     def pending_texts(self, limit: int) -> list[Pending]:
         """Distinct texts that wait for a vector, the shortest first."""
-        found = self._connection.execute(
-            "SELECT c.text_hash, c.context, c.start, c.end, n.source, min(c.end - c.start) AS size"
-            " FROM chunks c JOIN notes n ON n.id = c.note_id WHERE c.state = 'pending'"
-            " GROUP BY c.text_hash ORDER BY size, c.text_hash LIMIT ?",
+        found: list[tuple[Any, ...]] = self._connection.execute(
+            "SELECT note_id, start, end, context, text_hash, min(end - start) AS size FROM chunks"
+            " WHERE state = 'pending' GROUP BY text_hash ORDER BY size, text_hash LIMIT ?",
             (limit,),
-        )
-        return [
-            Pending(key, embedded_text(context, zlib.decompress(source)[start:end].decode()))
-            for key, context, start, end, source, _ in found
-        ]
+        ).fetchall()
+        by_note = sorted(found, key=lambda row: row[:2])  # each source is read and unpacked once
+        waiting = []
+        for note, rows in groupby(by_note, key=lambda row: row[0]):
+            stored: Any = self._connection.execute("SELECT source FROM notes WHERE id = ?", (note,)).get
+            source = zlib.decompress(stored)
+            for _, start, end, context, text_hash, size in rows:
+                waiting.append((size, Pending(text_hash, embedded_text(context, source[start:end].decode()))))
+        return [pending for _, pending in sorted(waiting)]
 
     def count(self, state: str) -> int:
         """How many chunks are in a state."""
@@ -218,7 +228,7 @@ class Writer:
     def cached(self, identity: str) -> list[tuple[bytes, Vector]]:
         """Embeddings we already have for pending chunks."""
         found = self._connection.execute(
-            "SELECT DISTINCT e.text_hash, e.vector FROM chunks c JOIN embeddings e"
+            "SELECT DISTINCT e.text_hash, e.vector FROM chunks c CROSS JOIN embeddings e"
             " ON e.identity_id = ? AND e.text_hash = c.text_hash WHERE c.state = 'pending'",
             (self._identity_id(identity),),
         )

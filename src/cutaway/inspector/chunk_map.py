@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from cutaway.errors import AmbiguousNote, NoteNotFound
 from cutaway.index.reader import Entry, NoteCard, Reader, Readiness, RowCard
-from cutaway.model import RowId
+from cutaway.model import NoteId, Project, RowId
 from cutaway.notes.files import content_hash, locate
 
 Freshness = Literal["fresh", "not_indexed", "index_behind_rows", "rows_behind_file"]
@@ -49,37 +50,53 @@ def chunk_map(reader: Reader, name: str, embedding_identity: str | None) -> Chun
 
 
 def find_note(reader: Reader, name: str) -> NoteCard:
-    """The one note that answers to a path, title, permalink or alias."""
-    found = reader.notes(reader.named(_relative(reader, name)))
+    """The one note that answers to a path, title, permalink or alias; ``project:path`` names one project's."""
+    found = list(reader.notes(_answering(reader, name)).values())
     if len(found) > 1:
         prefix = len(reader.scope) > 1
-        paths = sorted(f"{note.project.name}:{note.path}" if prefix else note.path for note in found.values())
+        paths = sorted(f"{note.project.name}:{note.path}" if prefix else note.path for note in found)
         raise AmbiguousNote(name, tuple(paths))
     if not found:
         raise NoteNotFound(_why_not_found(reader, name))
-    return next(iter(found.values()))
+    return found[0]
 
 
-def _relative(reader: Reader, name: str) -> str:
-    """A name as typed, or the note's path where a file inside a project was named."""
-    file = Path(name).expanduser()
+def _answering(reader: Reader, name: str) -> list[NoteId]:
+    names: list[tuple[Project | None, str]] = [(None, name)]
     for project in reader.scope:
-        if file.exists() and file.resolve().is_relative_to(project.root):
-            return file.resolve().relative_to(project.root).as_posix()
-    return name
+        if name.startswith(f"{project.name}:"):
+            names.append((project, name.removeprefix(f"{project.name}:")))
+        if (path := _inside(project, name)) is not None:
+            names.append((project, path))
+    return next((found for project, path in names if (found := reader.named(path, project))), [])
+
+
+def _inside(project: Project, name: str) -> str | None:
+    """The path within a project that a file's own path means, if it lies there."""
+    try:
+        file = Path(os.path.normpath(Path.cwd() / Path(name).expanduser()))  # also of a file that is gone
+        file = file if file.is_relative_to(project.root) else file.resolve()
+    except (OSError, RuntimeError, ValueError):  # no such user, a name too long, a NUL
+        return None
+    return file.relative_to(project.root).as_posix() if file.is_relative_to(project.root) else None
 
 
 def _why_not_found(reader: Reader, name: str) -> str:
-    path = _relative(reader, name)
     for project in reader.scope:
-        if locate(project.root, path).is_file():
-            problems = [
-                problem.message for held, problem in reader.problems() if (held, problem.path) == (project, path)
-            ]
-            why = problems[0] if problems else "it is new, ignored, or no Markdown file. Run: cutaway index"
+        path = _inside(project, name) or name
+        if _is_file(project, path):
+            held = [problem.message for owner, problem in reader.problems() if (owner, problem.path) == (project, path)]
+            why = held[0] if held else "it is new, ignored, or no Markdown file. Run: cutaway index"
             return f"not_indexed: {path} is a file of project {project.name}, but not in the index: {why}"
     names = ", ".join(project.name for project in reader.scope)
     return f"no note in {names} has the path, title, permalink or alias {name!r}."
+
+
+def _is_file(project: Project, path: str) -> bool:
+    try:
+        return locate(project.root, path).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _freshness(note: NoteCard, entries: list[Entry], identity: str | None) -> tuple[Freshness, str | None]:

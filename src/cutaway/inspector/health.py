@@ -122,7 +122,7 @@ def _coverage(reader: Reader, project: Project, found: Scan) -> Iterator[Finding
     """Every file on disk accounted for: indexed as it is, changed since, missing, or gone."""
     held = reader.hashes(project)
     reported = [problem for owner, problem in reader.problems() if owner == project]
-    opted_out = {problem.path for problem in reported if problem.kind == "opted out"}
+    opted_out = {problem.path for problem in reported if problem.kind == "opted out"} & found.hashes.keys()
     new = sorted(found.hashes.keys() - held.keys() - opted_out)
     gone = sorted(path for path in held.keys() - found.hashes.keys() if not found.unseen(path))
     changed = sorted(path for path in held.keys() & found.hashes.keys() if held[path] != found.hashes[path])

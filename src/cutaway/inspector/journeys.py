@@ -87,7 +87,7 @@ def candidates(answer: Answer) -> list[Candidate]:
 
 def misses(answer: Answer) -> list[Candidate]:
     """Candidates inside the windows whose note (or row) is on no page up to this one's end, nearest first."""
-    shown = {answer.evidence.notes[hit.id] for hit in answer.page}
+    shown = {answer.evidence.notes[hit.id] for hit in answer.ranking.kept[: answer.plan.offset + answer.plan.limit]}
     found = []
     for candidate in candidates(answer):
         superseded = candidate.fate.reason == _SAME_NOTE or (answer.plan.group == "note" and candidate.note in shown)
@@ -129,7 +129,7 @@ def _terms(stages: tuple[Stage[Any], ...], row: RowId) -> tuple[tuple[str, float
 
 def _reached(answer: Answer, candidate: Candidate) -> tuple[int, int, float]:
     """How far a candidate came: its place in the final order, else its last stage and its margin there."""
-    order = answer.stages[-3].ranks
+    order = answer.ranking.ranks
     stages = [step.name for step in answer.stages]
     margin = candidate.fate.margin if candidate.fate.margin is not None else float("inf")
     return order.get(candidate.row, len(order) + 1), -stages.index(candidate.fate.stage), margin

@@ -44,6 +44,14 @@ def unit(vectors: Vectors, dimension: int) -> tuple[Vectors, list[str | None]]:
         return (vectors / lengths).astype(np.float32), faults
 
 
+def embedded(embedder: Embedder, texts: Sequence[str]) -> tuple[Vectors, list[str | None]]:
+    """The texts' vectors as ``unit`` gives them. Raises BadVector where there is not one for each."""
+    vectors, faults = unit(embedder.embed(texts), embedder.dimension)
+    if len(vectors) != len(texts):
+        raise BadVector(f"the embedder returned {len(vectors)} vectors for {len(texts)} texts. Nothing was stored.")
+    return vectors, faults
+
+
 def named_embedder(name: str, at_once: bool = False) -> Embedder | None:
     """The embedder a setting names; None for ``none``. Raises ModelUnavailable, SettingsError.
 

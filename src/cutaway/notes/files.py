@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from cutaway.errors import RootMissing
 from cutaway.model import Problem
@@ -22,10 +24,15 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 @dataclass(slots=True)
 class Scan:
-    """What a walk over a project's folder found."""
+    """What a walk over a project's folder found: each note's content by path, and where it is on disk."""
 
     hashes: dict[str, bytes] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    files: dict[str, Path] = field(default_factory=dict)
+
+    def report(self, path: str, kind: str, message: str) -> None:
+        """Note a problem; names that are no text are shown with their odd bytes escaped."""
+        self.problems.append(Problem(_printable(path), kind, _printable(message)))
 
     def unseen(self, path: str) -> bool:
         """Whether the walk could not tell if this file is still there."""
@@ -33,11 +40,19 @@ class Scan:
         return any(path == place or path.startswith(f"{place}/") for place in blocked)
 
 
-class _Rules(NamedTuple):
-    """The ignore files of one folder."""
+class _Rule(NamedTuple):
+    """One line of an ignore file, and the folder the file stands in."""
 
     folder: str
-    spec: GitIgnoreSpec
+    ignores: bool
+    folders_only: bool
+    regex: re.Pattern[str]
+
+    def decides(self, path: str, is_folder: bool) -> bool:
+        """Whether the line speaks of this very path, not of something that holds it."""
+        name = path[len(self.folder) :] + ("/" if is_folder and self.folders_only else "")
+        found = self.regex.finditer(name)
+        return any(match.groupdict().get("ps_d") is None or match.end("ps_d") == len(name) for match in found)
 
 
 def content_hash(raw: bytes) -> bytes:
@@ -66,42 +81,45 @@ def scan(root: Path) -> Scan:
 def locate(root: Path, path: str) -> Path:
     """The file behind a note's path, whichever Unicode form its name has on disk."""
     direct = root / path
-    if direct.exists() or path.isascii():
-        return direct
-    place = root
-    for part in PurePosixPath(path).parts:
-        names = [entry.name for entry in place.iterdir()] if place.is_dir() else []
-        place = place / next((name for name in names if unicodedata.normalize("NFC", name) == part), part)
-    return place
+    return direct if path.isascii() or direct.is_file() else next(_spelled(root, PurePosixPath(path).parts), direct)
+
+
+def _spelled(folder: Path, parts: tuple[str, ...]) -> Iterator[Path]:
+    """Every file whose name reads like these parts."""
+    if not parts:
+        yield folder
+    elif folder.is_dir():
+        for entry in sorted(folder.iterdir()):
+            if unicodedata.normalize("NFC", entry.name) == parts[0]:
+                yield from _spelled(entry, parts[1:])
 
 
 def _add(found: Scan, path: str, file: Path) -> None:
     try:
         path.encode()
         if file.stat().st_size > _MAX_BYTES:
-            raise OSError(0, f"larger than {_MAX_BYTES // 2**20} MiB")
+            raise OSError(errno.EFBIG, f"larger than {_MAX_BYTES // 2**20} MiB")
         raw = file.read_bytes()
         raw.decode("utf-8")
     except UnicodeEncodeError:
-        found.problems.append(Problem(ascii(path), "file name", "the file name is not valid UTF-8; not indexed"))
+        found.report(path, "file name", "the file name is not valid UTF-8; not indexed")
     except UnicodeDecodeError as error:
-        found.problems.append(Problem(path, "unreadable", f"not UTF-8 text (byte {error.start}); not indexed"))
+        found.report(path, "unreadable", f"not UTF-8 text (byte {error.start}); not indexed")
     except OSError as error:
-        found.problems.append(Problem(path, "unreadable", f"cannot be read: {error.strerror}"))
+        found.report(path, "unreadable", f"cannot be read: {error.strerror}")
     else:
         if path in found.hashes:
-            found.problems.append(
-                Problem(path, "file name", "two files differ only in the Unicode form of their names")
-            )
-        found.hashes.setdefault(path, content_hash(raw))
+            found.report(path, "file name", "two files differ only in the Unicode form of their names")
+        if path not in found.hashes or file.as_posix().endswith(path):  # the composed form is the one kept
+            found.hashes[path], found.files[path] = content_hash(raw), file
 
 
-def _walk(folder: Path, prefix: str, rules: Sequence[_Rules], found: Scan) -> Iterator[tuple[str, Path]]:
+def _walk(folder: Path, prefix: str, rules: Sequence[_Rule], found: Scan) -> Iterator[tuple[str, Path]]:
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
-        found.problems.append(Problem(prefix.rstrip("/"), "folder", f"cannot be listed: {error.strerror}"))
+        found.report(prefix.rstrip("/"), "folder", f"cannot be listed: {error.strerror}")
         return
     rules = (*rules, *_rules(folder, prefix, found))
     for entry in entries:
@@ -110,34 +128,48 @@ def _walk(folder: Path, prefix: str, rules: Sequence[_Rules], found: Scan) -> It
         is_note = entry.name.lower().endswith(SUFFIXES)
         if entry.name.startswith(".") or _ignored(path, is_folder, rules):
             continue
-        if entry.is_symlink():
-            if is_note or entry.is_dir():
-                found.problems.append(Problem(path, "link", "symbolic links are not followed; not indexed"))
-        elif is_folder:
+        if is_folder:
             yield from _walk(Path(entry.path), f"{path}/", rules, found)
-        elif is_note:
+        elif entry.is_symlink():
+            if is_note or _leads_to_a_folder(entry):
+                found.report(path, "link", "symbolic links are not followed; not indexed")
+        elif is_note and entry.is_file(follow_symlinks=False):
             yield path, Path(entry.path)
+        elif is_note:
+            found.report(path, "unreadable", "neither a file nor a folder; not indexed")
 
 
-def _rules(folder: Path, prefix: str, found: Scan) -> Iterator[_Rules]:
-    lines: list[str] = []
+def _leads_to_a_folder(link: os.DirEntry[str]) -> bool:
+    try:
+        return link.is_dir()
+    except OSError:  # a link to itself leads nowhere, and is worth a word
+        return True
+
+
+def _rules(folder: Path, prefix: str, found: Scan) -> Iterator[_Rule]:
     for name in IGNORE_FILES:
         file = folder / name
-        if file.is_file():
+        if not file.is_file():
+            continue
+        try:
+            lines = file.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            found.report(prefix + name, "ignore file", f"cannot be read, so not honoured: {error}")
+            continue
+        for number, line in enumerate(lines, start=1):
             try:
-                lines += file.read_text(encoding="utf-8-sig").splitlines()
-            except (OSError, UnicodeDecodeError) as error:
-                found.problems.append(
-                    Problem(prefix + name, "ignore file", f"cannot be read, so not honoured: {error}")
-                )
-    if lines:
-        yield _Rules(prefix, GitIgnoreSpec.from_lines(lines))
+                pattern = GitIgnoreSpecPattern(line)
+            except (ValueError, re.error) as error:
+                found.report(prefix + name, "ignore file", f"line {number} is no rule and not honoured: {error}")
+                continue
+            if pattern.include is not None and pattern.regex is not None:
+                yield _Rule(prefix, pattern.include, line.rstrip().endswith("/"), pattern.regex)
 
 
-def _ignored(path: str, is_folder: bool, rules: Sequence[_Rules]) -> bool:
-    """The innermost ignore file with an opinion decides, as in git."""
-    for folder, spec in reversed(rules):
-        verdict = spec.check_file(path[len(folder) :] + ("/" if is_folder else "")).include
-        if verdict is not None:
-            return verdict
-    return False
+def _ignored(path: str, is_folder: bool, rules: Sequence[_Rule]) -> bool:
+    """The last line with an opinion decides, an inner file's before an outer's, as in git."""
+    return next((rule.ignores for rule in reversed(rules) if rule.decides(path, is_folder)), False)
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()

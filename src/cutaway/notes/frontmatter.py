@@ -10,9 +10,13 @@ from typing import Any
 
 import yaml
 
+from cutaway.notes.source import with_line_feeds
+
 try:
+    from yaml import CBaseLoader as _Writing
     from yaml import CSafeLoader as Loader
 except ImportError:  # a PyYAML built without libyaml
+    from yaml import BaseLoader as _Writing  # type: ignore[assignment]
     from yaml import SafeLoader as Loader  # type: ignore[assignment]
 
 _BLOCK = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)(?:^|(?<=\n))(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
@@ -27,21 +31,37 @@ class Frontmatter:
     length: int = 0
     metadata: dict[str, Any] = field(default_factory=dict)
     problem: str | None = None
+    spelled: dict[str, Any] = field(default_factory=dict)
+    """The same with every value as it was written: a title ``1.10`` or ``No`` is a text, not a number or a no."""
 
     def text(self, key: str) -> str | None:
-        """A scalar value as text, or None."""
-        value = self.metadata.get(key)
-        if value is None or isinstance(value, (dict, list)):
-            return None
-        return str(value).strip() or None
+        """A value as the text it was written as, or None where it is none, a list or a mapping."""
+        value = self._written(key)
+        return value.strip() or None if isinstance(value, str) else None
 
     def texts(self, *keys: str) -> tuple[str, ...]:
         """The values under any of *keys*, as a list; one string may hold several, by comma."""
-        return tuple(dict.fromkeys(text for key in keys for text in _listed(self.metadata.get(key))))
+        return tuple(dict.fromkeys(text for key in keys for text in _listed(self._written(key))))
+
+    def _written(self, key: str) -> Any:
+        value, written = self.metadata.get(key), self.spelled.get(key)
+        if isinstance(value, list) and isinstance(written, list):
+            return [text for held, text in zip(value, written, strict=False) if held is not None]
+        return None if value is None else written
 
     def flag(self, key: str, default: bool = True) -> bool:
         """A yes-or-no value; anything but a clear no is *default*."""
         return False if self.metadata.get(key) is False else default
+
+
+class _Loader(Loader):
+    """Safe YAML without merge keys, which can square the size of a document."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Leave `<<` a key like any other."""
+
+
+_Loader.add_constructor("tag:yaml.org,2002:merge", lambda *_: "<<")
 
 
 def read_frontmatter(text: str) -> Frontmatter:
@@ -51,19 +71,23 @@ def read_frontmatter(text: str) -> Frontmatter:
     text. A block that was clearly meant as frontmatter but is not YAML is set aside, with the
     problem named, so that its keys never become the passage of a note.
     """
-    block = _BLOCK.match(text)
+    block = _BLOCK.match(with_line_feeds(text))
     if block is None:
         return Frontmatter()
     try:
-        values = yaml.load(block[1], Loader=Loader)
+        values = yaml.load(block[1], Loader=_Loader)
+        written = yaml.load(block[1], Loader=_Writing)
         metadata = None if values is None else _plain(values, iter(range(_MAX_VALUES)))
-    except (yaml.YAMLError, ValueError, RecursionError, StopIteration) as error:
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError, StopIteration) as error:
         if _KEY.match(block[1]):
             return Frontmatter(block.end(), problem=f"frontmatter is not valid YAML: {_sentence(error)}")
         return Frontmatter()
-    if metadata is None:
-        return Frontmatter(block.end())
-    return Frontmatter(block.end(), metadata) if isinstance(metadata, dict) else Frontmatter()
+    match metadata, written:
+        case None, _:
+            return Frontmatter(block.end())
+        case dict(), dict():
+            return Frontmatter(block.end(), metadata, spelled=written)
+    return Frontmatter()
 
 
 def _plain(value: Any, budget: Iterator[int]) -> Any:
@@ -72,8 +96,10 @@ def _plain(value: Any, budget: Iterator[int]) -> Any:
     match value:
         case dict():
             return {str(key): _plain(held, budget) for key, held in value.items()}
-        case list() | tuple() | set():
+        case list() | tuple():
             return [_plain(held, budget) for held in value]
+        case set():
+            return [_plain(held, budget) for held in sorted(value, key=str)]
         case datetime.date():
             return value.isoformat()
         case bool() | int() | str() | None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pyromark
 
 from cutaway.model import Span
-from cutaway.notes.source import Source
+from cutaway.notes.source import Source, with_line_feeds
 
 # How strongly the structure breaks at a cut: 1-6 are headings, larger numbers break less.
 BLOCK, ITEM, NESTED, CODE_LINE = 7, 8, 9, 10
@@ -31,7 +31,7 @@ _OPTIONS = (
 )
 _CONTAINERS = frozenset({"BlockQuote", "List", "FootnoteDefinition", "Table"})
 _BLOCKS = {"Paragraph", "CodeBlock", "HtmlBlock", "Heading", "BlockQuote", "List", "Table", "FootnoteDefinition"}
-_HTML_COMMENTS = re.compile(r"(?:\s*<!--.*?-->)+\s*", re.DOTALL)
+_HTML_COMMENTS = re.compile(r"(?:\s*<!--(?:(?!-->).)*-->)+\s*", re.DOTALL)
 _PERCENT_COMMENT = re.compile(r"(?:^|(?<=\n))[ \t]*%%(?:(?!%%)[\s\S])*%%[ \t]*(?=\r?\n|\Z)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
@@ -71,6 +71,7 @@ class Outline:
     items: list[Item] = field(default_factory=list)
     links: list[Wikilink] = field(default_factory=list)
     code: list[Span] = field(default_factory=list)
+    link_starts: set[int] = field(default_factory=set)
     drawings: list[Span] = field(default_factory=list)
     comments: list[Span] = field(default_factory=list)
     cuts: dict[int, int] = field(default_factory=dict)
@@ -83,15 +84,17 @@ class Outline:
 def outline(source: Source, start: int) -> Outline:
     """Parse the body that begins at byte *start*."""
     walk = _Walk(source, start)
-    # The parser reads text; a lone surrogate cannot occur, since the text was decoded from UTF-8.
-    for event, where in pyromark.events_with_range(source.slice(start, len(source)), options=_OPTIONS):
+    lead = source.char(start)
+    body = with_line_feeds(source.text[lead:])
+    for event, where in pyromark.events_with_range(body, options=_OPTIONS):
         walk.step(event, start + where["start"], start + where["end"])
     seen = walk.outline
-    for match in _PERCENT_COMMENT.finditer(source.text, source.char(start)):
-        comment = Span(source.byte(match.start()), source.byte(match.end()))
-        if not covers(seen.code, comment.start):
-            seen.comments.append(comment)
+    for match in _PERCENT_COMMENT.finditer(body):
+        first, end = match.start() + match[0].index("%"), match.end()
+        if not covers(seen.code, source.byte(lead + first)):
+            seen.comments.append(Span(source.byte(lead + match.start()), source.byte(lead + end)))
     seen.comments.sort()
+    seen.headings = [heading for heading in seen.headings if not covers(seen.comments, heading.start)]
     return seen
 
 
@@ -118,6 +121,8 @@ class _Walk:
         if isinstance(event, str):
             if event == "Rule":
                 self._cut(start)
+            if event in ("SoftBreak", "HardBreak") and self.heading_words is not None:
+                self.heading_words.append(" ")
             return
         ((kind, payload),) = event.items()
         match kind:
@@ -154,6 +159,7 @@ class _Walk:
             case "CodeBlock" | "HtmlBlock":
                 self._raw_block(name, detail, start, end)
             case "Link" | "Image":
+                self.outline.link_starts.add(start)
                 if isinstance(detail["link_type"], dict) and "WikiLink" in detail["link_type"]:
                     self.link_words = []
                     self._link(detail, start, end, embed=name == "Image")

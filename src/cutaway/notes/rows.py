@@ -18,11 +18,16 @@ from cutaway.notes.source import Source
 # A category has letters and more than one character: `[ ]`, `[x]` and `[?]` are task boxes,
 # `[00:11]` is a clock. White space must follow, so `[text](url)` is a link.
 _OBSERVATION = re.compile(r"\s*(?:[-*+]|\d+[.)])[ \t]+\[([^\W\d_][^\[\]\n:|^]+)\][ \t]+(\S.*)", re.DOTALL)
-_RELATION = re.compile(r"\s*[-*+][ \t]+([^\[\]\n]*?)[ \t]*\[\[[^\[\]\n]+\]\](?:[ \t]*\((.*)\))?\s*", re.DOTALL)
-_CONTEXT = re.compile(r"\(([^()]*)\)\s*\Z")
-_TAG = re.compile(r"(?:(?<=[\s(\[])|^)#([\w/-]*[^\W\d_][\w/-]*)")
+_RELATION = re.compile(
+    r"\s*[-*+][ \t]+((?:[^\[\]\s](?:[^\[\]\n]*[^\[\]\s])?)?)[ \t]*\[\[[^\[\]\n]+\]\](?:\s*\((.*)\))?\s*", re.DOTALL
+)
+_TAG = re.compile(r"(?:(?<=\s)|(?<=(?<!\])\()|(?<=(?<!\[)\[)|^)#([\w/-]*[^\W\d_][\w/-]*)")
+# An address that holds its data: base64, wrapped or not, or long percent-encoding. The words around it stay.
 _DATA_URI = re.compile(
-    r"(?:!?\[[^\]\n]{0,300}\]\(\s*)?data:[a-z]{1,20}/[\w.+-]{1,60};base64,[A-Za-z0-9+/=%\s]{64,}(?:\))?"
+    r"data:(?:[a-z]{1,20}/[\w.+-]{1,60})?(?:;[\w=.+-]{1,40}){0,4}"
+    r"(?:;base64,[A-Za-z0-9+/=%]{40,}(?:\s[A-Za-z0-9+/=%]{40,})*(?:\s[A-Za-z0-9+/=%]{1,76}(?=[)\"'>]))?"
+    r"|,[\w%.~!*+=&;/:?@-]{200,})",
+    re.IGNORECASE,
 )
 # What stands before a link is a relation's type if it is a short phrase, not a sentence.
 _RELATION_TYPE = re.compile(r"(?!\S+(?:\s+\S+){5})[^\[\].,;!?()，。；！？、]{1,40}")
@@ -80,14 +85,14 @@ class Note:
     def tags(self) -> tuple[str, ...]:
         """Tags of the frontmatter and of the text, without the mark."""
         declared = (tag.lstrip("#") for tag in self.frontmatter.texts("tags", "tag"))
-        return tuple(dict.fromkeys((*declared, *self._inline_tags())))
+        return tuple(dict.fromkeys((*declared, *(tag for _, tag in self.inline_tags))))
 
     @cached_property
     def skips(self) -> tuple[Skip, ...]:
         """What no row and no chunk may hold, in order and apart."""
         found = [Skip(*span, "comment") for span in self.outline.comments]
         found += [Skip(*span, "compressed drawing") for span in self.outline.drawings]
-        if "base64," in self.source.text:
+        if "data:" in self.source.text.lower():
             uris = _DATA_URI.finditer(self.source.text, self.frontmatter.length)
             found += [Skip(self.source.byte(uri.start()), self.source.byte(uri.end()), "data URI") for uri in uris]
         mark = 3 if self.source.text.startswith("\ufeff") else 0
@@ -118,11 +123,12 @@ class Note:
         fields = Fields("\n".join(names), "\n".join(aliases), headings, "\n".join(self.tags), kept)
         return Row(ENTITY, 0, self.title, Span(0, len(self.source)), fields)
 
-    def _inline_tags(self) -> Iterator[str]:
-        for match in _TAG.finditer(self.source.text, self.frontmatter.length):
-            position = self.source.byte(match.start(1))
-            if not covers(self.outline.code, position) and not self.skipped(position):
-                yield match[1]
+    @cached_property
+    def inline_tags(self) -> tuple[tuple[int, str], ...]:
+        """Tags of the text and the byte each stands at; what looks like one in code is none."""
+        found = _TAG.finditer(self.source.text, self.frontmatter.length)
+        placed = ((self.source.byte(match.start(1)), match[1]) for match in found)
+        return tuple(tag for tag in placed if not covers(self.outline.code, tag[0]) and not self.skipped(tag[0]))
 
 
 def parse(path: str, raw: bytes) -> Note:
@@ -149,7 +155,7 @@ def remaining(span: Span, taken: tuple[Skip, ...] | tuple[Span, ...]) -> Iterato
 def _observations(note: Note) -> Iterator[Row]:
     items = sorted(item for item in note.outline.items if not note.skipped(item.start))
     texts = {item: note.source.slice(item.start, item.own_end) for item in items}
-    found = {item: match for item in items if not item.task and (match := _OBSERVATION.fullmatch(texts[item]))}
+    found = {item: match for item in items if (match := _observation(note, item, texts[item]))}
     related = {item for item in items if _typed_relation(note, item, texts[item])}
     starts = [note.source.line_start(item.start) for item in items if item in found or item in related]
     for ordinal, (item, match) in enumerate(found.items()):
@@ -157,10 +163,17 @@ def _observations(note: Note) -> Iterator[Row]:
         following = bisect_right(starts, start)
         end = min(item.end, starts[following]) if following < len(starts) else item.end
         category, content = match[1].strip(), " ".join(match[2].split())
-        tags = "\n".join(tag[1] for tag in _TAG.finditer(content))
-        title = _shortened(f"[{category}] {content}")
-        fields = Fields(tags=f"{category}\n{tags}", body=note.source.slice(start, end))
-        yield Row(OBSERVATION, ordinal, title, Span(start, end), fields)
+        first, last = (bisect_left(note.inline_tags, (place,)) for place in (start, item.own_end))
+        tags = "\n".join((category, *(tag for _, tag in note.inline_tags[first:last])))
+        fields = Fields(tags=tags, body=note.source.slice(start, end))
+        yield Row(OBSERVATION, ordinal, _shortened(f"[{category}] {content}"), Span(start, end), fields)
+
+
+def _observation(note: Note, item: Item, text: str) -> re.Match[str] | None:
+    """A list item that opens with a category; one that opens with a link or a task box has none."""
+    match = None if item.task else _OBSERVATION.fullmatch(text)
+    bracket = match and item.start + len(text[: match.start(1) - 1].encode())
+    return None if bracket in note.outline.link_starts else match
 
 
 def _relations(note: Note) -> Iterator[Row]:

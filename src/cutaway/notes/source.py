@@ -12,6 +12,11 @@ import numpy as np
 _NEWLINE = re.compile(rb"\r\n|\n|\r")
 
 
+def with_line_feeds(text: str) -> str:
+    """The same text, as long, with lone carriage returns as line feeds."""
+    return re.sub(r"\r(?!\n)", "\n", text)
+
+
 class Source:
     """One file's bytes and their text, exactly as on disk (line ends included).
 

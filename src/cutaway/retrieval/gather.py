@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from cutaway.errors import ModelUnavailable
+from cutaway.errors import BadVector, ModelUnavailable
 from cutaway.index.exact import ExactIndex
 from cutaway.index.reader import Entry, Reader
 from cutaway.index.vectors import Vector
 from cutaway.model import ChunkId, NoteId, RowId
-from cutaway.models.embedder import Embedder, unit
+from cutaway.models.embedder import Embedder, embedded
 from cutaway.retrieval.bm25 import FIELD_WEIGHTS, K1, B, Bm25
 from cutaway.retrieval.plan import Plan
 from cutaway.retrieval.tracing import Outcome, Scored, Stage, stage
@@ -127,7 +127,7 @@ def _with_vectors(
     entries = reader.entries(near.ranks)
     found = {entry.row for entry in entries.values()}
     known = words.lexical.ranks if words.lexical else {}
-    others = reader.entries_of_rows(row for row in known if row not in found)
+    others = reader.entries_of_rows(known)
     unseen = {entry.id: entry for entry in chain.from_iterable(others.values())}
     product, count = vectors.mean_similarity(query)
     return replace(
@@ -135,14 +135,17 @@ def _with_vectors(
         nearest=near,
         entries={**entries, **unseen},
         notes={**words.notes, **{entry.row: entry.note for entry in entries.values()}},
-        lexical_scores=words.bm25.of(sorted(found - known.keys())) if words.bm25 else {},
+        lexical_scores=words.bm25.of(sorted(found)) if words.bm25 else {},
         similarities=vectors.similarities(query, list(unseen)),
         baseline=Baseline(round((count * product + 30 * 0.5) / (count + 30), 9), count),
     )
 
 
 def _embedded(text: str, embedder: Embedder) -> Vector:
-    vectors, (fault,) = unit(embedder.embed([text]), embedder.dimension)
+    try:
+        vectors, (fault,) = embedded(embedder, [text])
+    except BadVector as error:
+        raise ModelUnavailable(str(error)) from None
     if fault:
         raise ModelUnavailable(f"the embedder gave a vector that is {fault} for this query.")
     vector: Vector = vectors[0]

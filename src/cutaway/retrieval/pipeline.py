@@ -42,6 +42,11 @@ class Answer:
         return self.stages[-1].kept
 
     @property
+    def ranking(self) -> Stage[RowId]:
+        """The order that the page was cut from."""
+        return next(step for step in reversed(self.stages) if step.name not in ("cut", "quote"))
+
+    @property
     def has_more(self) -> bool:
         return self.total > self.plan.offset + self.plan.limit
 
@@ -71,7 +76,7 @@ def search(request: Request, settings: Settings, reader: Reader, embedder: Embed
         degraded=tuple(_degraded(plan, evidence)),
         total=evidence.matched(plan.group) if plan.mode == "text" else len(ranking[-1].kept),
         total_is_exact=plan.mode == "text" or _exhausted(plan, evidence, ranking),
-        weak=_weak(plan, ranking[-1]),
+        weak=_weak(plan, evidence, ranking[-1]),
     )
 
 
@@ -100,10 +105,10 @@ def _usable(reader: Reader, embedder: Embedder | str) -> Embedder | str:
 
 def _lexical_leads(page: Stage[RowId], ranking: tuple[Stage[Any], ...]) -> tuple[RowId, ...]:
     """The results whose words were the stronger signal."""
-    fused = next((step for step in reversed(ranking) if step.name in ("fuse", "fuse_ranks")), None)
-    if fused is None:
+    fused = [step for step in reversed(ranking) if step.name.removeprefix("prefix.") in ("fuse", "fuse_ranks")]
+    if not fused:
         return tuple(hit.id for hit in page.kept if hit.via is None)
-    shares = {hit.id: dict(hit.parts) for hit in fused.kept}
+    shares = {hit.id: dict(hit.parts) for step in fused for hit in step.kept}
     return tuple(hit.id for hit in page.kept if shares[hit.id]["lexical"] >= shares[hit.id]["similarity"])
 
 
@@ -122,13 +127,26 @@ def _exhausted(plan: Plan, evidence: Evidence, ranking: tuple[Stage[Any], ...]) 
     """Whether the legs ended inside what was ranked, so that nothing beyond it could be a result."""
     if any(step.name == "head" for step in ranking):  # the page was filled without the rest
         return False
-    words, near = evidence.lexical, evidence.nearest
-    floor = max(plan.min_similarity, evidence.baseline.mean)
-    ended = near is None or len(near.kept) < plan.vector_window or near.kept[-1].score <= floor
-    return ended and (words is None or len(words.kept) < plan.lexical_window)
+    return _words_read(evidence) and _vectors_read(plan, evidence)
 
 
-def _weak(plan: Plan, ranking: Stage[RowId]) -> bool:
-    """Whether even the best result is too weak to look confident; known for calibrated scores only."""
-    scores = [hit.score for hit in ranking.kept[:1]]
-    return plan.calibrated and any(score < plan.weak_below for score in scores)
+def _words_read(evidence: Evidence) -> bool:
+    return evidence.lexical is None or evidence.bm25 is None or len(evidence.lexical.kept) == evidence.bm25.total
+
+
+def _vectors_read(plan: Plan, evidence: Evidence) -> bool:
+    """Whether the vector leg was read to its end, or to where similarity is silent."""
+    if evidence.nearest is None or len(evidence.nearest.kept) == evidence.baseline.vectors:
+        return True
+    last = evidence.nearest.kept[-1].score
+    return last < plan.min_similarity or last <= evidence.baseline.mean
+
+
+def _weak(plan: Plan, evidence: Evidence, ranking: Stage[RowId]) -> bool:
+    """Whether even the best result is too weak to look confident.
+
+    Known only where scores are calibrated and both meaning and words were asked: the words of a
+    short query alone never weigh enough.
+    """
+    judged = plan.calibrated and evidence.nearest is not None
+    return judged and any(hit.score < plan.weak_below for hit in ranking.kept[:1])

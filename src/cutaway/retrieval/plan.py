@@ -39,6 +39,8 @@ class Plan:
 
     text: str
     terms: tuple[str, ...]
+    set_aside: tuple[str, ...]
+    """Function words of the query: they would be found everywhere and say nothing."""
     mode: Mode
     group: Grouping
     offset: int
@@ -84,9 +86,11 @@ def make_plan(request: Request, settings: Settings, reader: Reader, embedder: Em
     chosen = _with(settings, request)
     if chosen.mode == "vector" and isinstance(embedder, str):
         raise UsageError(f"vector search is not possible: {embedder}")
+    terms, set_aside = query_terms(text)
     plan = Plan(
         text=text,
-        terms=query_terms(text),
+        terms=terms,
+        set_aside=set_aside,
         mode=chosen.mode,
         group=chosen.group,
         offset=(request.page - 1) * chosen.limit,
@@ -107,10 +111,11 @@ def make_plan(request: Request, settings: Settings, reader: Reader, embedder: Em
         unavailable=embedder if isinstance(embedder, str) and chosen.mode != "text" else None,
     )
     lexicon = reader.lexicon
+    unready = plan.readiness.total - plan.readiness.ready
     return replace(
         plan,
         lexical_window=max(plan.base, lexicon.widest(plan.group, plan.end, "rows")),
-        vector_window=max(plan.base, lexicon.widest(plan.group, plan.end, "chunks")),
+        vector_window=max(plan.base, lexicon.widest(plan.group, plan.end, "chunks") + unready),
     )
 
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import regex
+
 from cutaway.index.reader import Entry, NoteCard, Reader, RowCard
-from cutaway.model import ChunkId, NoteId, RowId
-from cutaway.notes.analyzer import note_terms, tokens
+from cutaway.model import ENTITY, ChunkId, NoteId, RowId, Span
+from cutaway.notes.analyzer import note_terms, note_tokens
+from cutaway.notes.rows import remaining
 from cutaway.notes.source import Source
 from cutaway.retrieval.tracing import Outcome, Scored, Stage, stage
 
 MAX_CHARS = 2_000
+_SIGN = regex.compile(r"\X")
 
 
 class Quote(NamedTuple):
     """A verbatim range of a note, and the query's terms in it.
 
-    ``highlights`` are character ranges of ``text``; ``truncated`` says that the row goes on.
+    ``highlights`` are character ranges of ``text``; ``truncated`` says that the passage goes on.
     """
 
     chunk: ChunkId | None
@@ -32,7 +36,10 @@ class Quote(NamedTuple):
 
 
 class Shelf(NamedTuple):
-    """What the rows of a page hold: their notes, their own ranges, their chunks."""
+    """What the rows of a page hold: their notes, their own ranges, their chunks.
+
+    A note's own row has the chunks of its observations too: their words are the note's.
+    """
 
     notes: Mapping[NoteId, NoteCard]
     rows: Mapping[RowId, RowCard]
@@ -46,7 +53,11 @@ def fetch(reader: Reader, page: Stage[RowId]) -> Shelf:
     """Read what is needed to show a page."""
     ids = [hit.id for hit in page.kept]
     rows = reader.rows(ids)
-    return Shelf(reader.notes({card.note for card in rows.values()}), rows, reader.entries_of_rows(ids))
+    chunks = dict(reader.entries_of_rows(ids))
+    for row, card in rows.items():
+        if row.kind == ENTITY:
+            chunks[row] = reader.entries_of_note(card.note)
+    return Shelf(reader.notes({card.note for card in rows.values()}), rows, chunks)
 
 
 @stage
@@ -70,11 +81,11 @@ def quoted(hit: Scored[RowId], shelf: Shelf, terms: Sequence[str]) -> Quote:
     row = shelf.rows[hit.id]
     entry = next((entry for entry in shelf.chunks.get(row.id, ()) if entry.id == hit.via), None)
     source = Source(shelf.notes[row.note].source)
-    start, end = (entry.start, entry.end) if entry else (row.start, row.end)
+    start, end = (entry.start, entry.end) if entry else _own_text(row, shelf.notes[row.note])
     text = source.slice(start, end)
-    shown = text[:MAX_CHARS]
+    shown = _clipped(text)
     end = start + len(shown.encode())
-    found = [token for token in tokens(shown) if token.term in terms]
+    found = [token for token in note_tokens(shown) if token.term in terms]
     return Quote(
         chunk=entry.id if entry else None,
         start=start,
@@ -86,6 +97,21 @@ def quoted(hit: Scored[RowId], shelf: Shelf, terms: Sequence[str]) -> Quote:
         highlights=_merged([(token.start, token.end) for token in found]),
         truncated=len(shown) < len(text),
     )
+
+
+def _own_text(row: RowCard, note: NoteCard) -> Span:
+    """The first stretch of a row without chunks that is text, not frontmatter or another skip."""
+    hidden = tuple(skip for skip in note.skips if skip.reason not in ("blank", "embed: false"))
+    spans = list(remaining(Span(row.start, row.end), hidden))
+    return next((span for span in spans if note.source[span.start : span.end].strip()), Span(row.end, row.end))
+
+
+def _clipped(text: str) -> str:
+    """At most MAX_CHARS characters, none of them torn from its marks."""
+    if len(text) <= MAX_CHARS:
+        return text
+    ends = [sign.end() for sign in _SIGN.finditer(text, 0, MAX_CHARS + 1)]
+    return text[: max((end for end in ends if end <= MAX_CHARS), default=MAX_CHARS)]
 
 
 def _most_terms(shelf: Shelf, entries: Sequence[Entry], idf: Mapping[str, float]) -> Entry | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -75,7 +75,8 @@ def _similar_rows(evidence: Evidence, near: Stage[ChunkId], plan: Plan) -> tuple
     stages: list[Stage[Any]] = [live, rows]
     if evidence.lexical is not None and completes(plan):
         chunks = _served_chunks(evidence.entries, plan)
-        rows = fusion.complete_similarity(rows, evidence.lexical, evidence.similarities, chunks)
+        embedded = _among(evidence.lexical, rows.ranks.keys() | chunks.keys())
+        rows = fusion.complete_similarity(rows, embedded, evidence.similarities, chunks)
         stages.append(rows)
     baseline = evidence.baseline.mean
     return *stages, threshold(rows, min_similarity=plan.min_similarity, baseline=baseline)
@@ -87,11 +88,17 @@ def _fused(evidence: Evidence, words: Stage[RowId], similar: Stage[RowId], plan:
     if plan.formula == "dismax-0.3/v1":
         scaled = fusion.normalize(words)
         return scaled, fusion.fuse(scaled, similar, formula=plan.formula, tie_breaker=plan.tie_breaker)
-    completed = fusion.complete_lexical(words, similar, evidence.lexical_scores)
+    wordy = _among(similar, words.ranks.keys() | evidence.lexical_scores.keys())
+    completed = fusion.complete_lexical(words, wordy, evidence.lexical_scores)
     lexical = fusion.calibrate_lexical(completed, saturation=plan.saturation, lone_idf=evidence.lone_idf)
     similarity = fusion.calibrate_similarity(similar, baseline=evidence.baseline.mean)
     fused = fusion.fuse(lexical, similarity, formula=plan.formula, tie_breaker=plan.tie_breaker)
     return completed, lexical, similarity, fused
+
+
+def _among(leg: Stage[RowId], rows: Set[RowId]) -> Stage[RowId]:
+    """The part of a leg that another leg has something to say of."""
+    return replace(leg, kept=tuple(hit for hit in leg.kept if hit.id in rows))
 
 
 def completes(plan: Plan) -> bool:

@@ -67,6 +67,9 @@ def _print_head(console: Console, answer: Answer) -> None:
         for term in plan.terms:
             style = "bold" if term in bm25.found else "dim strike"
             terms.append(f"{term}", style=style).append(f" {bm25.idf[term]:.2f}  ", style="dim")
+        if plan.set_aside:
+            terms.append(f"set aside: {' '.join(plan.set_aside)}", style="dim")
+        terms.rstrip()
         console.print(terms, soft_wrap=True)
     if plan.vector:
         base = answer.evidence.baseline
