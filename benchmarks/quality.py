@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from cutaway.config import Settings, validated
-from cutaway.index.reader import Reader, projects_of
+from cutaway.index.projects import projects_of
+from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer, transaction
 from cutaway.index.sync import embed_pending, sync
 from cutaway.index.writer import Writer

@@ -19,7 +19,8 @@ from pathlib import Path
 from time import perf_counter
 
 from cutaway.config import Settings
-from cutaway.index.reader import Reader, projects_of
+from cutaway.index.projects import projects_of
+from cutaway.index.reader import Reader
 from cutaway.index.sqlite import index_file, open_reader
 from cutaway.models.embedder import named_embedder
 from cutaway.retrieval.pipeline import search

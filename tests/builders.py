@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cutaway.config import Settings
-from cutaway.index.reader import Reader, projects_of
+from cutaway.index.projects import projects_of
+from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer, transaction
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
 from cutaway.index.writer import Writer
@@ -131,8 +132,8 @@ def manifest(home: Path) -> list[tuple[object, ...]]:
     connection = open_reader(home)
     try:
         chunks = connection.execute(
-            "SELECT n.path, c.id, c.ordinal, c.start, c.end, c.text_hash, c.state, c.embedding_identity, r.kind, r.number"
-            " FROM chunks c JOIN notes n ON n.id = c.note_id JOIN rows r ON r.id = c.row_id ORDER BY 1, 3"
+            "SELECT n.path, c.id, c.ordinal, c.start, c.end, c.text_hash, c.state, c.embedding_identity, r.kind,"
+            " r.number FROM chunks c JOIN notes n ON n.id = c.note_id JOIN rows r ON r.id = c.row_id ORDER BY 1, 3"
         )
         return chunks.fetchall()
     finally:

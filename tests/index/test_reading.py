@@ -11,7 +11,8 @@ import apsw
 import pytest
 
 from builders import HashEmbedder, ask, index_vault, opened, paths, write_vault
-from cutaway.index.reader import Reader, projects_of
+from cutaway.index.projects import projects_of
+from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer, snapshot, transaction
 from cutaway.index.writer import Writer
 from cutaway.inspector.chunk_map import chunk_map

@@ -11,7 +11,8 @@ import pytest
 from builders import HashEmbedder, index_vault, manifest, opened, paths, write_vault
 from cutaway.config import Settings
 from cutaway.errors import UnknownProject, UsageError
-from cutaway.index.reader import Reader, projects_of, scope_of
+from cutaway.index.projects import projects_of, scope_of
+from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer
 from cutaway.index.writer import Writer
 from cutaway.model import ChunkId

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from builders import HashEmbedder, index_vault, opened, write_vault
 from cutaway.config import Settings
-from cutaway.index.reader import Reader, projects_of
+from cutaway.index.projects import projects_of
+from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer
 from cutaway.retrieval.pipeline import Answer, search
 from cutaway.retrieval.plan import Request

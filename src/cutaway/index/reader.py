@@ -9,12 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
 
-from cutaway.errors import BadVector, UnknownProject, UsageError
+from cutaway.errors import BadVector, UsageError
 from cutaway.index.exact import ExactIndex
 from cutaway.index.lexicon import Lexicon
 from cutaway.model import ChunkId, NoteId, Problem, Project, RowId, Skip
@@ -94,32 +93,6 @@ _NOTE = """
     SELECT id, project_id, path, title, aliases, permalink, type, tags, metadata, source, hash, form, skips, problem,
            indexed_at FROM notes
 """
-
-
-def projects_of(connection: apsw.Connection) -> list[Project]:
-    """Every project of the index, by name."""
-    found = connection.execute("SELECT id, name, root FROM projects ORDER BY name")
-    return [Project(number, name, Path(root)) for number, name, root in found]
-
-
-def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> tuple[Project, ...]:
-    """The projects named; without names the one around the current folder, else the only one.
-
-    Raises UnknownProject, UsageError.
-    """
-    every = projects_of(connection)
-    known = ", ".join(project.name for project in every) or "none"
-    for name in names:
-        if name not in {project.name for project in every}:
-            raise UnknownProject(f"no project is called {name!r}. Projects here: {known}.")
-    if names:
-        return tuple(project for project in every if project.name in names)
-    around = tuple(project for project in every if here.is_relative_to(project.root))
-    if around or len(every) == 1:
-        return around or tuple(every)
-    if not every:
-        raise UnknownProject("this index has no project yet. Run: cutaway index FOLDER")
-    raise UsageError(f"name the project to search with --project, or use --all-projects. Projects here: {known}.")
 
 
 class Reader:

@@ -16,6 +16,7 @@ import numpy as np
 
 from cutaway.errors import UsageError
 from cutaway.index.exact import ExactIndex
+from cutaway.index.projects import projects_of
 from cutaway.index.schema import FIELD_COLUMNS
 from cutaway.index.sqlite import now
 from cutaway.index.vectors import Record, Vector
@@ -57,8 +58,7 @@ class Writer:
     # Projects
 
     def projects(self) -> list[Project]:
-        found = self._connection.execute("SELECT id, name, root FROM projects ORDER BY name")
-        return [Project(number, name, Path(root)) for number, name, root in found]
+        return projects_of(self._connection)
 
     def add_project(self, name: str, root: Path) -> Project:
         """The project at *root*, added if need be. One folder is one project, however it is spelled."""

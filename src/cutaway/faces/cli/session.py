@@ -13,7 +13,8 @@ from rich.console import Console
 
 from cutaway.config import Settings, default_home, load_settings
 from cutaway.errors import ModelUnavailable
-from cutaway.index.reader import Reader, projects_of, scope_of
+from cutaway.index.projects import projects_of, scope_of
+from cutaway.index.reader import Reader
 from cutaway.index.sqlite import index_file, open_reader, snapshot
 from cutaway.models.embedder import Embedder, named_embedder
 
