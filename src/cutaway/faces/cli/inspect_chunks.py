@@ -32,9 +32,15 @@ def run(options: argparse.Namespace) -> int:
 def _print(found: ChunkMapOut, whole: bool) -> None:
     console = screen()
     _print_head(console, found)
-    with_chunks = [row for row in found.rows if row.chunks]
-    for row in with_chunks:
-        _print_row(console, row, whole)
+    chunks = sorted(((chunk, row) for row in found.rows for chunk in row.chunks), key=lambda pair: pair[0].ordinal)
+    if whole:
+        for chunk, row in chunks:
+            _print_whole(console, chunk, row)
+    elif chunks:
+        header = ("#", "row", "lines", "bytes", "tokens", "state", "hash", "under", "text")
+        rows = [_cells(chunk, row) for chunk, row in chunks]
+        console.print(columns(header, rows, console.width, right="0234", flex="78"))
+        console.print()
     bare = [row for row in found.rows if not row.chunks]
     if bare:
         console.print("[bold]rows without a chunk of their own[/]  found by words; shown as part of the note")
@@ -75,28 +81,18 @@ def _print_head(console: Console, found: ChunkMapOut) -> None:
     console.print()
 
 
-def _print_row(console: Console, row: MapRowOut, whole: bool) -> None:
-    console.print(f"[magenta]{row.kind}[/]  [bold]{escape(row.title)}[/]", soft_wrap=True)
-    if whole:
-        for chunk in row.chunks:
-            _print_whole(console, chunk)
-        return
-    header = ("#", "lines", "bytes", "tokens", "state", "hash", "under", "text")
-    console.print(columns(header, [_cells(chunk) for chunk in row.chunks], console.width, right="0123", flex="67"))
-    console.print()
-
-
-def _cells(chunk: ChunkOut) -> tuple[str | Text, ...]:
+def _cells(chunk: ChunkOut, row: MapRowOut) -> tuple[str | Text, ...]:
     first, last = chunk.lines
     tokens = "—" if chunk.tokens is None else str(chunk.tokens)
-    place = (str(chunk.ordinal), f"{first}–{last}", f"{chunk.start:,}–{chunk.end:,}", tokens)
+    place = (str(chunk.ordinal), row.kind, f"{first}–{last}", f"{chunk.start:,}–{chunk.end:,}", tokens)
     text = " ".join(chunk.text.split())[:_PREVIEW_CHARS]
-    return *place, _state(chunk), chunk.text_hash[:8], " › ".join(chunk.heading_path), text
+    return *place, _state(chunk), chunk.text_hash[:8], chunk.heading_path[-1] if chunk.heading_path else "", text
 
 
-def _print_whole(console: Console, chunk: ChunkOut) -> None:
+def _print_whole(console: Console, chunk: ChunkOut, row: MapRowOut) -> None:
     tokens = "" if chunk.tokens is None else f" · {chunk.tokens} tokens"
-    head = f"#{chunk.ordinal} lines {chunk.lines[0]}–{chunk.lines[1]} · bytes {chunk.start:,}–{chunk.end:,}{tokens} · "
+    place = f"lines {chunk.lines[0]}–{chunk.lines[1]} · bytes {chunk.start:,}–{chunk.end:,}"
+    head = f"#{chunk.ordinal} {row.kind} {place}{tokens} · "
     console.print(
         Text(head, style="dim") + _state(chunk) + Text(f" · {chunk.text_hash[:8]} · {chunk.updated_at}", "dim")
     )

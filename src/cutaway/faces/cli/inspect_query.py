@@ -144,7 +144,7 @@ def _ranked(steps: Iterable[Step], names: tuple[str, ...]) -> Text:
 
 def _print_arithmetic(console: Console, answer: Answer, candidate: Candidate, note: NoteCard) -> None:
     console.print(f"[bold]{escape(note.title)}[/]  {candidate.row.kind}  {escape(note.path)}", soft_wrap=True)
-    lines = [*_words(candidate), *_similarity(answer, candidate), *_fused(candidate)]
+    lines = [*_words(candidate), *_similarity(answer, candidate), *_fused(candidate, answer.plan.tie_breaker)]
     lines.append(("stages", " · ".join(_said(step) for step in candidate.steps)))
     for name, said in lines:
         for place, line in enumerate(Text(said).wrap(console, console.width - 12)):
@@ -173,11 +173,12 @@ def _similarity(answer: Answer, candidate: Candidate) -> Iterator[tuple[str, str
         yield "chunks", ", ".join(said[:_LISTED_CHUNKS]) + more
 
 
-def _fused(candidate: Candidate) -> Iterator[tuple[str, str]]:
+def _fused(candidate: Candidate, tie_breaker: float) -> Iterator[tuple[str, str]]:
     for step in candidate.steps:
         if step.parts and step.stage in ("fuse", "fuse_ranks"):
             shares = " + ".join(f"{name} {given:.9f}" for name, given in step.parts)
-            yield "score", f"{shares} = {step.score:.9f}"
+            weighed = f" (the weaker counts {tie_breaker:g})" if step.stage == "fuse" else ""
+            yield "score", f"{shares} = {step.score:.9f}{weighed}"
 
 
 def _calibrated(candidate: Candidate, name: str) -> str:
