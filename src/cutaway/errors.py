@@ -27,6 +27,14 @@ class NoteNotFound(CutawayError):
     """No note answers to that path, title, permalink or alias."""
 
 
+class NotIndexed(NoteNotFound):
+    """A file of the project that the index does not hold."""
+
+    def __init__(self, project: str, path: str, reason: str) -> None:
+        super().__init__(f"not_indexed: {path} is a file of project {project}, but not in the index: {reason}")
+        self.project, self.path, self.reason = project, path, reason
+
+
 class AmbiguousNote(UsageError):
     """Several notes answer to the same name."""
 

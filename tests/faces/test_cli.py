@@ -173,6 +173,16 @@ def test_an_edited_note_is_said_to_be_behind_its_file(bread: Cutaway, tmp_path: 
     assert "rows_behind_file" == found["freshness"]
 
 
+def test_a_file_that_is_not_indexed_is_said_to_be_that(bread: Cutaway, tmp_path: Path) -> None:
+    (tmp_path / "bread" / "New.md").write_text("just written")
+
+    ran = bread("inspect", "chunks", "New.md", "--json")
+
+    assert 1 == ran.code
+    assert "not_indexed" == json.loads(ran.out)["freshness"]
+    assert "Run: cutaway index" in ran.err
+
+
 def test_searching_and_inspecting_change_no_byte_of_the_index(bread: Cutaway, home: Path) -> None:
     before = index_file(home).read_bytes()
 

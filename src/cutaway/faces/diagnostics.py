@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
+from cutaway.errors import NotIndexed
 from cutaway.faces.schemas import DegradedOut, HitOut, Out, RowOut, SearchOut
 from cutaway.index.reader import Entry, NoteCard, Readiness
 from cutaway.inspector.chunk_map import ChunkMap
@@ -242,6 +243,21 @@ class ChunkMapOut(Out):
             ),
             skipped=tuple(SkipOut(**skip._asdict()) for skip in found.note.skips),
         )
+
+
+class NotIndexedOut(Out):
+    """A file that the index does not hold, in the shape of a chunk map."""
+
+    note: dict[str, str]
+    freshness: str = "not_indexed"
+    reason: str
+    readiness: ReadinessOut = ReadinessOut(ready=0, pending=0, failed=0, total=0)
+    rows: tuple[MapRowOut, ...] = ()
+    skipped: tuple[SkipOut, ...] = ()
+
+    @classmethod
+    def of(cls, missing: NotIndexed) -> NotIndexedOut:
+        return cls(note={"project": missing.project, "path": missing.path}, reason=missing.reason)
 
 
 def plan_values(answer: Answer) -> dict[str, Any]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from cutaway.errors import AmbiguousNote, NoteNotFound
+from cutaway.errors import AmbiguousNote, NoteNotFound, NotIndexed
 from cutaway.index.reader import Entry, NoteCard, Reader, Readiness, RowCard
 from cutaway.model import NoteId, Project, RowId
 from cutaway.notes.files import content_hash, locate
 
-Freshness = Literal["fresh", "not_indexed", "index_behind_rows", "rows_behind_file"]
+Freshness = Literal["fresh", "index_behind_rows", "rows_behind_file"]
+"""How an indexed note stands to its file; of a file that is not indexed, ``NotIndexed`` is raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class ChunkMap:
 
 
 def chunk_map(reader: Reader, name: str, embedding_identity: str | None) -> ChunkMap:
-    """Everything the index holds of a note. Raises NoteNotFound, AmbiguousNote.
+    """Everything the index holds of a note. Raises NoteNotFound, NotIndexed, AmbiguousNote.
 
     Freshness is judged against the file on disk and against the embedding identity in use.
     """
@@ -57,7 +58,7 @@ def find_note(reader: Reader, name: str) -> NoteCard:
         paths = sorted(f"{note.project.name}:{note.path}" if prefix else note.path for note in found)
         raise AmbiguousNote(name, tuple(paths))
     if not found:
-        raise NoteNotFound(_why_not_found(reader, name))
+        raise _not_found(reader, name)
     return found[0]
 
 
@@ -81,15 +82,15 @@ def _inside(project: Project, name: str) -> str | None:
     return file.relative_to(project.root).as_posix() if file.is_relative_to(project.root) else None
 
 
-def _why_not_found(reader: Reader, name: str) -> str:
+def _not_found(reader: Reader, name: str) -> NoteNotFound:
     for project in reader.scope:
         path = _inside(project, name) or name
         if _is_file(project, path):
             held = [problem.message for owner, problem in reader.problems() if (owner, problem.path) == (project, path)]
             why = held[0] if held else "it is new, ignored, or no Markdown file. Run: cutaway index"
-            return f"not_indexed: {path} is a file of project {project.name}, but not in the index: {why}"
+            return NotIndexed(project.name, path, why)
     names = ", ".join(project.name for project in reader.scope)
-    return f"no note in {names} has the path, title, permalink or alias {name!r}."
+    return NoteNotFound(f"no note in {names} has the path, title, permalink or alias {name!r}.")
 
 
 def _is_file(project: Project, path: str) -> bool:

@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from cutaway.errors import NotIndexed
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.session import reading, screen
-from cutaway.faces.diagnostics import ChunkMapOut, ChunkOut, MapRowOut
+from cutaway.faces.diagnostics import ChunkMapOut, ChunkOut, MapRowOut, NotIndexedOut
 from cutaway.inspector.chunk_map import chunk_map
 
 _STATE_STYLE = {"ready": "green", "pending": "yellow", "failed": "red"}
@@ -21,7 +22,12 @@ def run(options: argparse.Namespace) -> int:
     with reading(options) as session:
         embedder = session.embedder()
         identity = None if isinstance(embedder, str) else embedder.identity
-        shown = ChunkMapOut.of(chunk_map(session.reader, options.note, identity))
+        try:
+            shown = ChunkMapOut.of(chunk_map(session.reader, options.note, identity))
+        except NotIndexed as missing:
+            if options.json:
+                screen().out(NotIndexedOut.of(missing).as_json())
+            raise
     if options.json:
         screen().out(shown.as_json())
     else:
