@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders import Cutaway, HashEmbedder, Ran
-from cutaway.faces.cli import index, session
+from cutaway.faces.cli import index, prepare
 from cutaway.faces.cli.main import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
@@ -19,7 +19,7 @@ def cutaway(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     """Run a command against an empty home; usage errors give their exit code too."""
     monkeypatch.setenv("CUTAWAY_HOME", str(home))
     monkeypatch.setenv("COLUMNS", "100")
-    for module in (index, session):
+    for module in (index, prepare):
         monkeypatch.setattr(module, "named_embedder", lambda *_, **__: HashEmbedder())
 
     def run(*arguments: str) -> Ran:

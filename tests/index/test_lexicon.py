@@ -53,7 +53,7 @@ def found(lexicon: Lexicon, term: str) -> dict[RowId, tuple[int, ...]]:
     """The rows that hold a term, with its count in each field."""
     postings = lexicon.postings(term)
     counts = [tuple(map(int, row)) for row in postings.counts]
-    return {lexicon.row(int(place)): count for place, count in zip(postings.places, counts, strict=True)}
+    return {lexicon.rows([place])[0]: count for place, count in zip(postings.places, counts, strict=True)}
 
 
 NOTE = """---
@@ -180,7 +180,7 @@ def test_places_lead_from_rows_and_back() -> None:
     """A row's place is where it stands by number; a row that is not there has none."""
     with memory({"maple.md": NOTE, "oak.md": "oak"}) as (connection, _):
         lexicon = Lexicon(connection, (1,))
-        rows = [lexicon.row(place) for place in range(len(lexicon))]
+        rows = lexicon.rows(list(range(len(lexicon))))
         strangers = [RowId("relation", rows[0].number), RowId("entity", 7), RowId("entity", 2**52)]
 
         assert {row: place for place, row in enumerate(rows)} == lexicon.places([*strangers, *reversed(rows)])

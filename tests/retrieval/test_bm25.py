@@ -177,7 +177,7 @@ def test_scores_of_given_rows_are_those_of_the_ranking(two: Reader) -> None:
     """Asked for by id a row has the same score and parts; one without a term has none."""
     bm25 = Bm25(two.lexicon, ("red",))
     (hit,) = bm25.ranked(10)
-    other = next(two.lexicon.row(place) for place in range(2) if two.lexicon.row(place) != hit.id)
+    other = next(two.lexicon.rows([place])[0] for place in range(2) if two.lexicon.rows([place])[0] != hit.id)
 
     assert {hit.id: hit} == bm25.of([other, hit.id])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -76,18 +77,20 @@ class Lexicon:
             sizes = np.bincount(np.unique(self.notes, return_inverse=True)[1], weights=sizes).astype(np.int64)
         return int(np.sort(sizes)[::-1][:count].sum())
 
-    def row(self, place: int) -> RowId:
-        return RowId(KINDS[self.kinds[place]], int(self.numbers[place]))
+    def rows(self, places: Ints | Sequence[int]) -> list[RowId]:
+        """The rows at these places."""
+        found = zip(self.kinds[places].tolist(), self.numbers[places].tolist(), strict=True)
+        return [RowId(KINDS[kind], number) for kind, number in found]
 
-    def places(self, rows: list[RowId]) -> dict[RowId, int]:
+    def places(self, rows: Sequence[RowId]) -> dict[RowId, int]:
         """Where rows stand, for those in scope."""
-        wanted = np.array([row.number for row in rows], np.int64)
-        found = np.searchsorted(self.numbers, wanted)
-        return {
-            row: int(place)
-            for row, place in zip(rows, found, strict=True)
-            if place < len(self) and self.row(int(place)) == row
-        }
+        if not len(self) or not rows:
+            return {}
+        numbers = np.array([row.number for row in rows], np.int64)
+        kinds = np.array([KINDS.index(row.kind) for row in rows], np.int64)
+        found = np.minimum(np.searchsorted(self.numbers, numbers), len(self) - 1)
+        held = (self.numbers[found] == numbers) & (self.kinds[found] == kinds)
+        return {row: place for row, place, here in zip(rows, found.tolist(), held.tolist(), strict=True) if here}
 
     def postings(self, term: str) -> Postings:
         """Where a term stands in this scope. The term is looked up as it is: no query syntax."""

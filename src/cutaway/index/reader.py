@@ -29,7 +29,7 @@ class Entry(NamedTuple):
     start: int
     end: int
     lines: tuple[int, int]
-    heading_path: tuple[str, ...]
+    headings: str
     context: str
     tokens: int | None
     text_hash: bytes
@@ -38,6 +38,11 @@ class Entry(NamedTuple):
     embedding_identity: str | None
     index_identity: str | None
     updated_at: str
+
+    @property
+    def heading_path(self) -> tuple[str, ...]:
+        """The headings over the chunk. Unpacked only when asked for: a search reads hundreds of entries."""
+        return tuple(json.loads(self.headings))
 
 
 class RowCard(NamedTuple):
@@ -188,6 +193,19 @@ class Reader:
             entries[entry.row].append(entry)
         return entries
 
+    def served(self, rows: Iterable[RowId], embedding: str, index: str) -> dict[RowId, list[ChunkId]]:
+        """The chunks of these rows that may be served under these identities."""
+        query = (
+            "SELECT r.kind, r.number, c.id FROM rows r JOIN chunks c ON c.row_id = r.id"
+            " WHERE r.number IN (SELECT value FROM json_each(?)) AND c.state = 'ready'"
+            f" AND c.embedding_identity = ? AND c.index_identity = ? AND c.project_id IN ({self._marks})"
+        )
+        numbers = json.dumps([row.number for row in rows])
+        chunks: dict[RowId, list[ChunkId]] = defaultdict(list)
+        for kind, number, chunk in self._connection.execute(query, (numbers, embedding, index, *self._ids)):
+            chunks[RowId(kind, number)].append(ChunkId(chunk))
+        return chunks
+
     def entries_of_note(self, note: NoteId) -> list[Entry]:
         """Every chunk of a note, in source order."""
         found = self._select(f"{_ENTRY} WHERE c.note_id IN (SELECT value FROM json_each(?))", [note], "c")
@@ -254,7 +272,7 @@ class Reader:
 
 def _entry(row: tuple[Any, ...]) -> Entry:
     chunk, kind, number, note, ordinal, start, end, first, last, path, *rest = row
-    place = (ordinal, start, end, (first, last), tuple(json.loads(path)))
+    place = (ordinal, start, end, (first, last), path)
     return Entry(ChunkId(chunk), RowId(kind, number), NoteId(note), *place, *rest)
 
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from cutaway.model import OBSERVATION, Passage, Skip, Span
 from cutaway.notes.divider import ChunkSettings, Divider
-from cutaway.notes.rows import Note, Row, remaining
+from cutaway.notes.rows import Note, Row
+from cutaway.notes.spans import remaining
 from cutaway.notes.tokenizer import Tokenizer
 
 CHUNK_FORMAT = "structure/v2"

@@ -7,9 +7,6 @@ wikilinks, every event with its byte range).
 from __future__ import annotations
 
 import re
-import sys
-from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,6 +14,7 @@ import pyromark
 
 from cutaway.model import Span
 from cutaway.notes.source import Source, with_line_feeds
+from cutaway.notes.spans import covers
 
 # How strongly the structure breaks at a cut: 1-6 are headings, larger numbers break less.
 BLOCK, ITEM, NESTED, CODE_LINE = 7, 8, 9, 10
@@ -96,12 +94,6 @@ def outline(source: Source, start: int) -> Outline:
     seen.comments.sort()
     seen.headings = [heading for heading in seen.headings if not covers(seen.comments, heading.start)]
     return seen
-
-
-def covers(spans: Sequence[Span], position: int) -> bool:
-    """Whether one of these ordered spans holds a byte."""
-    place = bisect_right(spans, (position, sys.maxsize)) - 1
-    return place >= 0 and position < spans[place].end
 
 
 class _Walk:

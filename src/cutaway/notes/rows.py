@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from cutaway.model import ENTITY, OBSERVATION, RELATION, Skip, Span
 from cutaway.notes.frontmatter import Frontmatter, read_frontmatter
-from cutaway.notes.markdown import Item, Outline, Wikilink, covers, outline
+from cutaway.notes.markdown import Item, Outline, Wikilink, outline
 from cutaway.notes.source import Source
+from cutaway.notes.spans import apart, covers, remaining
 
 # A category has letters and more than one character: `[ ]`, `[x]` and `[?]` are task boxes,
 # `[00:11]` is a clock. White space must follow, so `[text](url)` is a link.
@@ -100,7 +101,7 @@ class Note:
             found.append(Skip(0, self.body_start, "frontmatter"))
         elif mark:
             found.append(Skip(0, mark, "byte order mark"))
-        return tuple(_apart(sorted(found)))
+        return tuple(apart(sorted(found)))
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -137,19 +138,6 @@ def parse(path: str, raw: bytes) -> Note:
     frontmatter = read_frontmatter(source.text)
     start = source.byte(frontmatter.length) or (3 if source.text.startswith("\ufeff") else 0)
     return Note(path, source, frontmatter, outline(source, start))
-
-
-def remaining(span: Span, taken: tuple[Skip, ...] | tuple[Span, ...]) -> Iterator[Span]:
-    """What is left of a span when ordered, disjoint spans are taken out."""
-    position = span.start
-    for part in taken:
-        if part.end <= position or part.start >= span.end:
-            continue
-        if part.start > position:
-            yield Span(position, part.start)
-        position = max(position, part.end)
-    if position < span.end:
-        yield Span(position, span.end)
 
 
 def _observations(note: Note) -> Iterator[Row]:
@@ -207,15 +195,6 @@ def _typed_relation(note: Note, item: Item, text: str) -> tuple[Wikilink, str, s
     if place == len(links) or links[place].start >= item.own_end or links[place].embed:
         return None
     return links[place], words, " ".join((match[2] or "").split()), Span(item.start, item.own_end)
-
-
-def _apart(skips: list[Skip]) -> Iterator[Skip]:
-    """Ordered skips with overlaps given to the first."""
-    position = 0
-    for skip in skips:
-        if skip.end > position:
-            yield skip._replace(start=max(skip.start, position))
-            position = skip.end
 
 
 def _shortened(text: str) -> str:

@@ -87,10 +87,11 @@ class Bm25:
     def _scored(self, places: Ints) -> Iterator[Scored[RowId]]:
         """Rows with their scores, and what each term gave."""
         shares = [_at(places, *given) for given in self._given]
-        for column, place in enumerate(places):
-            given = ((term, float(share[column])) for term, share in zip(self.terms, shares, strict=True))
-            parts = tuple((term, part) for term, part in given if part > 0)
-            yield Scored(self.lexicon.row(int(place)), float(self._scores[place]), parts=parts)
+        by_row = np.array(shares).reshape(len(self.terms), -1).T.tolist()
+        rows = zip(self.lexicon.rows(places), self._scores[places].tolist(), by_row, strict=True)
+        for row, score, given in rows:
+            parts = tuple((term, part) for term, part in zip(self.terms, given, strict=True) if part > 0)
+            yield Scored(row, score, parts=parts)
 
     @cached_property
     def _postings(self) -> list[Postings]:

@@ -29,8 +29,10 @@ def complete_similarity(
     """Give rows that words found the similarity of their best chunk, so that fusion sees both."""
     added = []
     for hit in words.kept:
+        if hit.id in rows.ranks:
+            continue
         known = [(similarities[chunk], chunk) for chunk in chunks.get(hit.id, ()) if chunk in similarities]
-        if hit.id not in rows.ranks and known:
+        if known:
             score, chunk = min(known, key=lambda pair: (-pair[0], pair[1]))
             added.append(Scored(hit.id, score, via=chunk, mark="completed"))
     return Outcome(best_first([*rows.kept, *added]), remark=f"{len(added)} completed" if added else None)

@@ -38,11 +38,14 @@ class Evidence:
     lexical: Stage[RowId] | None = None
     nearest: Stage[ChunkId] | None = None
     entries: Mapping[ChunkId, Entry] = field(default_factory=dict)
+    """The manifest's word on each chunk that the vector leg found."""
     notes: Mapping[RowId, NoteId] = field(default_factory=dict)
     lexical_scores: Mapping[RowId, Scored[RowId]] = field(default_factory=dict)
     """Of the rows that only the vector leg found, those that hold a term."""
+    served: Mapping[RowId, list[ChunkId]] = field(default_factory=dict)
+    """Of the rows that words found, the chunks that may be served."""
     similarities: Mapping[ChunkId, float] = field(default_factory=dict)
-    """Of the chunks of rows that only words found."""
+    """Of those chunks."""
     baseline: Baseline = Baseline(0.5, 0)
     bm25: Bm25 | None = None
     failure: str | None = None
@@ -85,8 +88,14 @@ def gather(plan: Plan, reader: Reader, embedder: Embedder | str) -> Evidence:
         return replace(words, failure=str(failure))
     vectors = reader.vectors(embedder.dimension)
     near = nearest(vectors, query, k=plan.vector_window)
-    truncated = embedder.tokenizer.counts([plan.text])[0] > embedder.tokenizer.limit
-    return replace(_with_vectors(words, reader, near, query, vectors), truncated=truncated)
+    known = words.lexical.ranks if words.lexical else {}
+    served = reader.served(known, embedder.identity, vectors.identity)
+    return replace(
+        _with_vectors(words, reader, near, query, vectors),
+        served=served,
+        similarities=vectors.similarities(query, list(chain.from_iterable(served.values()))),
+        truncated=embedder.tokenizer.counts([plan.text])[0] > embedder.tokenizer.limit,
+    )
 
 
 def _words(plan: Plan, reader: Reader) -> Evidence:
@@ -123,20 +132,16 @@ def nearest(vectors: ExactIndex, query: Vector, *, k: int) -> Outcome[ChunkId]:
 def _with_vectors(
     words: Evidence, reader: Reader, near: Stage[ChunkId], query: Vector, vectors: ExactIndex
 ) -> Evidence:
-    """Add the vector leg, and for each row the score that its own leg did not give."""
+    """Add the vector leg, and the lexical scores of the rows it found."""
     entries = reader.entries(near.ranks)
     found = {entry.row for entry in entries.values()}
-    known = words.lexical.ranks if words.lexical else {}
-    others = reader.entries_of_rows(known)
-    unseen = {entry.id: entry for entry in chain.from_iterable(others.values())}
     product, count = vectors.mean_similarity(query)
     return replace(
         words,
         nearest=near,
-        entries={**entries, **unseen},
+        entries=entries,
         notes={**words.notes, **{entry.row: entry.note for entry in entries.values()}},
         lexical_scores=words.bm25.of(sorted(found)) if words.bm25 else {},
-        similarities=vectors.similarities(query, list(unseen)),
         baseline=Baseline(round((count * product + 30 * 0.5) / (count + 30), 9), count),
     )
 

@@ -10,8 +10,8 @@ import regex
 from cutaway.index.reader import Entry, NoteCard, Reader, RowCard
 from cutaway.model import ENTITY, ChunkId, NoteId, RowId, Span
 from cutaway.notes.analyzer import note_terms, note_tokens
-from cutaway.notes.rows import remaining
 from cutaway.notes.source import Source
+from cutaway.notes.spans import remaining
 from cutaway.retrieval.tracing import Outcome, Scored, Stage, stage
 
 MAX_CHARS = 2_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any
@@ -74,9 +73,8 @@ def _similar_rows(evidence: Evidence, near: Stage[ChunkId], plan: Plan) -> tuple
     rows = collapse(live, evidence.entries)
     stages: list[Stage[Any]] = [live, rows]
     if evidence.lexical is not None and completes(plan):
-        chunks = _served_chunks(evidence.entries, plan)
-        embedded = _among(evidence.lexical, rows.ranks.keys() | chunks.keys())
-        rows = fusion.complete_similarity(rows, embedded, evidence.similarities, chunks)
+        embedded = _among(evidence.lexical, rows.ranks.keys() | evidence.served.keys())
+        rows = fusion.complete_similarity(rows, embedded, evidence.similarities, evidence.served)
         stages.append(rows)
     baseline = evidence.baseline.mean
     return *stages, threshold(rows, min_similarity=plan.min_similarity, baseline=baseline)
@@ -194,12 +192,3 @@ def _grouped(rows: Stage[RowId], evidence: Evidence, plan: Plan) -> tuple[Stage[
 def _width(rows: Stage[RowId], evidence: Evidence, plan: Plan) -> int:
     """How many results these rows make."""
     return len({evidence.notes[hit.id] for hit in rows.kept} if plan.group == "note" else rows.kept)
-
-
-def _served_chunks(entries: Mapping[ChunkId, Entry], plan: Plan) -> dict[RowId, list[ChunkId]]:
-    """The chunks of each row that may be served."""
-    chunks: dict[RowId, list[ChunkId]] = defaultdict(list)
-    for entry in entries.values():
-        if _verdict(entry, plan.embedding_identity, plan.index_identity) is None:
-            chunks[entry.row].append(entry.id)
-    return chunks

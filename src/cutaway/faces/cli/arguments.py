@@ -90,6 +90,8 @@ def _command(parsers: _Parsers, name: str, target: str, summary: str) -> argpars
     module, function = target.split(":")
 
     def run(options: argparse.Namespace) -> int:
+        if "query" in options:  # the model loads in the background while the rest is imported
+            options.embedder = import_module("cutaway.faces.cli.prepare").embedder_for_search(options)
         code: int = getattr(import_module(f"cutaway.faces.cli.{module}"), function)(options)
         return code
 

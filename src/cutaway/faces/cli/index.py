@@ -17,7 +17,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from cutaway.config import Settings, load_settings
 from cutaway.errors import IndexBusy, ModelUnavailable, RootMissing, UsageError
-from cutaway.faces.cli.session import home_of, messages, screen
+from cutaway.faces.cli.prepare import home_of
+from cutaway.faces.cli.session import messages, screen
 from cutaway.index.sqlite import close_writer, open_writer, transaction
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
 from cutaway.index.writer import Writer

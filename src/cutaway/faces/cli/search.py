@@ -40,9 +40,7 @@ def answered(options: argparse.Namespace, session: Session) -> Answer:
         fusion=options.fusion,
         min_similarity=options.min_similarity,
     )
-    mode = options.mode or session.settings.mode
-    embedder = "text search needs no embedder" if mode == "text" else session.embedder(at_once=True)
-    return search(request, session.settings, session.reader, embedder)
+    return search(request, session.settings, session.reader, options.embedder)
 
 
 def _print(answer: SearchOut) -> None:

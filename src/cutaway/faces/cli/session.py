@@ -11,12 +11,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cutaway.config import Settings, default_home, load_settings
-from cutaway.errors import ModelUnavailable
+from cutaway.config import Settings, load_settings
+from cutaway.faces.cli.prepare import embedder_or_reason, home_of
 from cutaway.index.projects import projects_of, scope_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import index_file, open_reader, snapshot
-from cutaway.models.embedder import Embedder, named_embedder
+from cutaway.models.embedder import Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,9 @@ class Session:
     settings: Settings
     reader: Reader
 
-    def embedder(self, at_once: bool = False) -> Embedder | str:
-        """The configured embedder, or why there is none; *at_once* when it is about to embed."""
-        try:
-            return named_embedder(self.settings.embedder, at_once) or "no embedder is configured (embedder = none)"
-        except ModelUnavailable as reason:
-            return str(reason)
+    def embedder(self) -> Embedder | str:
+        """The configured embedder, or why there is none."""
+        return embedder_or_reason(self.settings)
 
     @property
     def file(self) -> Path:
@@ -54,12 +51,6 @@ def reading(options: argparse.Namespace) -> Iterator[Session]:
             yield Session(home, settings, Reader(connection, scope))
     finally:
         connection.close()
-
-
-def home_of(options: argparse.Namespace) -> Path:
-    """Where the index is: --home, else CUTAWAY_HOME, else the platform's data folder."""
-    home: Path = options.home or default_home()
-    return home.expanduser()
 
 
 class Screen(Console):
