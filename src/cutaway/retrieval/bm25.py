@@ -87,7 +87,7 @@ class Bm25:
     def _scored(self, places: Ints) -> Iterator[Scored[RowId]]:
         """Rows with their scores, and what each term gave."""
         shares = [_at(places, *given) for given in self._given]
-        by_row = np.array(shares).reshape(len(self.terms), -1).T.tolist()
+        by_row = np.array(shares).reshape(len(self.terms), len(places)).T.tolist()
         rows = zip(self.lexicon.rows(places), self._scores[places].tolist(), by_row, strict=True)
         for row, score, given in rows:
             parts = tuple((term, part) for term, part in zip(self.terms, given, strict=True) if part > 0)
