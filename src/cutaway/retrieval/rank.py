@@ -72,7 +72,7 @@ def _similar_rows(evidence: Evidence, near: Stage[ChunkId], plan: Plan) -> tuple
     live = hydrate(near, evidence.entries, embedding=plan.embedding_identity, index=plan.index_identity)
     rows = collapse(live, evidence.entries)
     stages: list[Stage[Any]] = [live, rows]
-    if evidence.lexical is not None and completes(plan):
+    if evidence.lexical is not None and _completes(plan):
         embedded = _among(evidence.lexical, rows.ranks.keys() | evidence.served.keys())
         rows = fusion.complete_similarity(rows, embedded, evidence.similarities, evidence.served)
         stages.append(rows)
@@ -99,7 +99,7 @@ def _among(leg: Stage[RowId], rows: Set[RowId]) -> Stage[RowId]:
     return replace(leg, kept=tuple(hit for hit in leg.kept if hit.id in rows))
 
 
-def completes(plan: Plan) -> bool:
+def _completes(plan: Plan) -> bool:
     """Whether the formula wants both scores for every row, found by that leg or not."""
     return plan.formula.startswith("calibrated-dismax/")
 
