@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +28,8 @@ from cutaway.notes.rows import Note, parse
 Progress = Callable[[str, int, int], None]
 """Told the step (``scan``, ``index``, ``embed``), how many are done, and of how many."""
 
-_NOTES_PER_TRANSACTION, _TEXTS_PER_TRANSACTION = 100, 64
+# A batch is held in memory until it is written, so it ends early where notes are large.
+_NOTES_PER_TRANSACTION, _BYTES_PER_TRANSACTION, _TEXTS_PER_TRANSACTION = 100, 4_000_000, 64
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ def embed_pending(connection: apsw.Connection, embedder: Embedder, progress: Pro
 
 def _write_notes(run: _Run, paths: Sequence[str], report: Report, progress: Progress) -> None:
     done = 0
-    for batch in _batches(paths, _NOTES_PER_TRANSACTION):
+    for batch in _batches(paths, run.files):
         prepared = list(_prepared(run, batch, report))
         with transaction(run.connection):
             removed = run.writer.remove_paths(run.project, report.opted_out)
@@ -173,7 +173,14 @@ def _prepared(run: _Run, paths: Iterable[str], report: Report) -> Iterator[tuple
             report.opted_out.append(path)
 
 
-def _batches(paths: Sequence[str], size: int) -> Iterator[list[str]]:
-    remaining = iter(paths)
-    while batch := list(islice(remaining, size)):
+def _batches(paths: Sequence[str], files: Mapping[str, Path]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for path in paths:
+        batch.append(path)
+        size += files[path].stat().st_size if files[path].exists() else 0
+        if len(batch) == _NOTES_PER_TRANSACTION or size >= _BYTES_PER_TRANSACTION:
+            yield batch
+            batch, size = [], 0
+    if batch:
         yield batch

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -63,14 +63,7 @@ class Token(NamedTuple):
 
 def tokens(text: str) -> list[Token]:
     """Every term of *text* in reading order, with its place; a joined word before its parts."""
-    words, joined = (_ASCII_WORD, _ASCII_JOINED) if text.isascii() else (_WORD, _JOINED)
-    found = [Token(term, *match.span()) for match in joined.finditer(text) for term in _folded(match[0])]
-    for match in words.finditer(text):
-        if _RUN.match(match[0]):
-            found += _pairs(match[0], match.start())
-        else:
-            found += (Token(term, *match.span()) for term in _terms(match[0]))
-    return sorted(found, key=lambda token: token.start)
+    return sorted(_found(text), key=lambda token: token.start)
 
 
 class QueryTerms(NamedTuple):
@@ -94,28 +87,40 @@ def note_tokens(text: str) -> list[Token]:
 
     A query of one such character has no pair; it is answered by these.
     """
-    singles = [] if text.isascii() else [single for run in _RUN.finditer(text) for single in _singles(run)]
-    return [*tokens(text), *singles]
+    return [*tokens(text), *_singles(text)]
 
 
 def note_terms(text: str) -> list[str]:
-    """The terms of ``note_tokens``; for plain ASCII without the cost of their places."""
+    """The terms of ``note_tokens``, without the cost of keeping their places."""
     if text.isascii():
         joined = map(str.lower, _ASCII_JOINED.findall(text))
         return [*chain.from_iterable(map(_terms, _ASCII_WORD.findall(text))), *joined]
-    return [token.term for token in note_tokens(text)]
+    return [token.term for token in chain(_found(text), _singles(text))]
 
 
-def _singles(run: regex.Match[str]) -> Iterator[Token]:
-    for character in _CHARACTER.finditer(run[0]):
-        place = (run.start() + character.start(), run.start() + character.end())
-        yield from (Token(term, *place) for term in _folded(character[0]))
+def _found(text: str) -> Iterator[Token]:
+    words, joined = (_ASCII_WORD, _ASCII_JOINED) if text.isascii() else (_WORD, _JOINED)
+    for match in joined.finditer(text):
+        yield from (Token(term, *match.span()) for term in _folded(match[0]))
+    for match in words.finditer(text):
+        if _RUN.match(match[0]):
+            yield from _pairs(match[0], match.start())
+        else:
+            yield from (Token(term, *match.span()) for term in _terms(match[0]))
+
+
+def _singles(text: str) -> Iterator[Token]:
+    for run in () if text.isascii() else _RUN.finditer(text):
+        for character in _CHARACTER.finditer(run[0]):
+            place = (run.start() + character.start(), run.start() + character.end())
+            yield from (Token(term, *place) for term in _folded(character[0]))
 
 
 def _pairs(run: str, start: int) -> Iterator[Token]:
     """Neighbouring characters of a run, as a reader sees them: a base with its marks is one."""
-    spans = [character.span() for character in _CHARACTER.finditer(run)]
-    pairs: Iterable[tuple[int, int]] = [(first[0], second[1]) for first, second in pairwise(spans)] or spans
+    single = _CHARACTER.fullmatch(run)
+    spans = (character.span() for character in _CHARACTER.finditer(run))
+    pairs = [single.span()] if single else ((first[0], second[1]) for first, second in pairwise(spans))
     for first, last in pairs:
         yield from (Token(term, start + first, start + last) for term in _folded(run[first:last]))
 
