@@ -45,6 +45,11 @@ class WordTokenizer:
     def starts(self, text: str) -> Sequence[int]:
         return [match.start() for match in _WORD.finditer(text)]
 
+    def unknown(self, text: str) -> float:
+        """Words that begin with UNK are strange to this model."""
+        words = re.findall(r"\w+", text)
+        return sum(word.startswith("UNK") for word in words) / max(len(words), 1)
+
     def counts(self, texts: Sequence[str]) -> Sequence[int]:
         return [len(self.starts(text)) + 2 for text in texts]
 

@@ -221,3 +221,22 @@ def test_a_query_longer_than_the_model_reads_is_said(home: Path, vault: Path) ->
 
     assert "a.md" in paths(answer)
     assert (("nearest", "the query is longer than the model reads; its end was not embedded"),) == answer.degraded
+
+
+def test_a_query_the_model_cannot_read_is_answered_by_words(home: Path, vault: Path, embedder: HashEmbedder) -> None:
+    """A vector of unknown tokens is near every text of unknown tokens, so it is not asked."""
+    index_vault(home, write_vault(vault, {"a.md": "UNKone stands here", "b.md": "UNKtwo stands here"}), embedder)
+
+    found = ask(home, "UNKone", embedder)
+
+    assert ["a.md"] == paths(found)
+    assert [("nearest", "the model does not know 100% of this query's tokens; words answer alone")] == list(
+        found.degraded
+    )
+
+
+def test_one_strange_word_does_not_silence_the_model(home: Path, vault: Path, embedder: HashEmbedder) -> None:
+    """Names and symbols are strange to every model."""
+    index_vault(home, write_vault(vault, {"a.md": "red sun over hills"}), embedder)
+
+    assert () == ask(home, "red sun over hills beside UNKone", embedder).degraded

@@ -97,7 +97,7 @@ class SearchOut(Out):
         return cls(
             query=answer.plan.text,
             mode=answer.plan.mode,
-            formula=answer.plan.formula,
+            formula=answer.formula,
             hits=tuple(HitOut.of(answer, rank, hit) for rank, hit in enumerate(answer.page, start=1)),
             total=answer.total,
             total_is_exact=answer.total_is_exact,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import tokenizers
 
 _INSTALL = "Install it with: pip install 'cutaway[local]'"
+_UNKNOWN = "[UNK]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -91,6 +92,12 @@ class OnnxTokenizer:
             starts += (position + start for start, _ in encoding.offsets)
             position = end
         return starts
+
+    def unknown(self, text: str) -> float:
+        """The share of a text's tokens that are the model's token for whatever it does not know."""
+        ids = self._loaded.encode(_clean(text), add_special_tokens=False).ids
+        unknown = self._loaded.token_to_id(_UNKNOWN)
+        return sum(token == unknown for token in ids) / max(len(ids), 1)
 
     def counts(self, texts: Sequence[str]) -> Sequence[int]:
         return [len(self._loaded.encode(_clean(text))) for text in texts]

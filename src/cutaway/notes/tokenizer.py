@@ -15,5 +15,8 @@ class Tokenizer(Protocol):
     def starts(self, text: str) -> Sequence[int]:
         """Where each token of *text* begins, in characters; special tokens left out."""
 
+    def unknown(self, text: str) -> float:
+        """The share of a text's tokens that the model has never seen, 0 to 1."""
+
     def counts(self, texts: Sequence[str]) -> Sequence[int]:
         """How many tokens each text has, special tokens included."""

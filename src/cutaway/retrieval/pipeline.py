@@ -11,7 +11,7 @@ from cutaway.index.reader import Reader
 from cutaway.model import RowId
 from cutaway.models.embedder import Embedder
 from cutaway.retrieval.gather import Evidence, gather
-from cutaway.retrieval.plan import Plan, Request, make_plan
+from cutaway.retrieval.plan import FORMULAS, Plan, Request, make_plan
 from cutaway.retrieval.quote import Shelf, fetch, quote
 from cutaway.retrieval.rank import rank
 from cutaway.retrieval.tracing import Dropped, Outcome, Scored, Stage, stage
@@ -40,6 +40,11 @@ class Answer:
     @property
     def page(self) -> tuple[Scored[RowId], ...]:
         return self.stages[-1].kept
+
+    @property
+    def formula(self) -> str:
+        """What the scores are: the plan's formula, or that of words alone where nothing else was read."""
+        return self.plan.formula if self.evidence.nearest else FORMULAS["text"]
 
     @property
     def ranking(self) -> Stage[RowId]:
@@ -74,8 +79,8 @@ def search(request: Request, settings: Settings, reader: Reader, embedder: Embed
         evidence=evidence,
         shelf=shelf,
         degraded=tuple(_degraded(plan, evidence)),
-        total=evidence.matched(plan.group) if plan.mode == "text" else len(ranking[-1].kept),
-        total_is_exact=plan.mode == "text" or _exhausted(plan, evidence, ranking),
+        total=len(ranking[-1].kept) if evidence.nearest else evidence.matched(plan.group),
+        total_is_exact=evidence.nearest is None or _exhausted(plan, evidence, ranking),
         weak=_weak(plan, evidence, ranking[-1]),
     )
 

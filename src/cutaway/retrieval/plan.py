@@ -17,7 +17,10 @@ FORMULAS: dict[str, str] = {
     "calibrated-dismax": "calibrated-dismax/v1",
     "dismax-0.3": "dismax-0.3/v1",
     "rrf": "rrf-60/v1",
+    "text": "bm25-saturated/v1",
+    "vector": "cosine-calibrated/v1",
 }
+"""What a score is, by fusion where both legs are read, else by mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ def make_plan(request: Request, settings: Settings, reader: Reader, embedder: Em
 
 
 def _formula(chosen: Settings) -> str:
-    return {"text": "bm25-saturated/v1", "vector": "cosine-calibrated/v1"}.get(chosen.mode, FORMULAS[chosen.fusion])
+    return FORMULAS.get(chosen.mode) or FORMULAS[chosen.fusion]
 
 
 def _checked(request: Request) -> str:

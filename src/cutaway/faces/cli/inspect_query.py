@@ -58,7 +58,7 @@ def _print_head(console: Console, answer: Answer) -> None:
     model = (plan.embedding_identity or "no vectors").split("/")[0] if plan.mode != "text" else "words only"
     console.print(
         f"[bold]{plan.mode}[/] · {escape(', '.join(plan.projects))} · {escape(model)} · "
-        f"{ready.ready:,} of {ready.total:,} chunks ready · {plan.formula}",
+        f"{ready.ready:,} of {ready.total:,} chunks ready · {answer.formula}",
         soft_wrap=True,
     )
     bm25 = answer.evidence.bm25
