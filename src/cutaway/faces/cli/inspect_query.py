@@ -16,7 +16,7 @@ from cutaway.faces.cli.search import answered, bar, footer, print_warnings
 from cutaway.faces.cli.session import reading, screen
 from cutaway.faces.diagnostics import TraceOut
 from cutaway.faces.schemas import SearchOut
-from cutaway.index.reader import NoteCard
+from cutaway.index.reader import NoteCard, Readiness
 from cutaway.inspector.journeys import RETURNED, Candidate, Step, candidates, misses
 from cutaway.model import NoteId, RowId
 from cutaway.retrieval.pipeline import Answer
@@ -85,7 +85,10 @@ def _print_plan(console: Console, answer: Answer) -> None:
     console.print("[bold]plan[/]")
     for name in answer.plan.__slots__:
         value = getattr(answer.plan, name)
-        said = ", ".join(map(str, value)) if isinstance(value, tuple) and not hasattr(value, "_fields") else value
+        if isinstance(value, Readiness):
+            said = ", ".join(f"{count:,} {state}" for state, count in value._asdict().items())
+        else:
+            said = ", ".join(map(str, value)) if isinstance(value, tuple) else value
         console.print(Text(f"  {name:<20} {said}"), soft_wrap=True)
     console.print()
 
