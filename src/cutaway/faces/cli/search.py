@@ -75,7 +75,8 @@ def print_warnings(answer: SearchOut, console: Console) -> None:
     """What the reader must know before believing the answer."""
     for part in answer.degraded:
         console.print(f"[yellow]degraded[/]  {escape(part.stage)}: {escape(part.reason)}", soft_wrap=True)
-    for remark in answer.remarks:
+    said = (part for remark in answer.remarks for part in remark.split("; "))
+    for remark in (part for part in said if not part.startswith("relaxed")):  # true of most questions; in the funnel
         console.print(f"[yellow]remark[/]    {escape(remark)}", soft_wrap=True)
     if answer.weak:
         console.print("[yellow]weak[/]      even the best score is low: perhaps no note answers this", soft_wrap=True)
