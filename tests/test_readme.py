@@ -44,7 +44,7 @@ def test_an_example_prints_what_the_readme_shows(
     monkeypatch.setenv("COLUMNS", "100")
     capsys.readouterr()
     assert 0 == main([*shlex.split(command)[1:], "--home", str(example_home)])
-    shown = capsys.readouterr().out.strip()
+    shown = capsys.readouterr().out.rstrip()
     if os.environ.get("UPDATE_GOLDEN"):
         rewrite(command, shown)
 
