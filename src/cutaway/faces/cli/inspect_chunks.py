@@ -100,7 +100,7 @@ def _print_whole(console: Console, chunk: ChunkOut, row: MapRowOut) -> None:
     place = f"lines {chunk.lines[0]}–{chunk.lines[1]} · bytes {chunk.start:,}–{chunk.end:,}"
     head = f"#{chunk.ordinal} {row.kind} {place}{tokens} · "
     console.print(
-        Text(head, style="dim") + _state(chunk) + Text(f" · {chunk.text_hash[:8]} · {chunk.updated_at}", "dim")
+        Text.assemble((head, "dim"), _state(chunk), (f" · {chunk.text_hash[:8]} · {chunk.updated_at}", "dim"))
     )
     if chunk.error:
         console.print(f"   {chunk.error}", style="red", markup=False)

@@ -63,7 +63,7 @@ def _print_head(console: Console, answer: Answer) -> None:
     )
     bm25 = answer.evidence.bm25
     if bm25 is not None:
-        terms = Text("terms  ", style="dim")
+        terms = Text().append("terms  ", style="dim")
         for term in plan.terms:
             style = "bold" if term in bm25.found else "dim strike"
             terms.append(f"{term}", style=style).append(f" {bm25.idf[term]:.2f}  ", style="dim")
@@ -128,7 +128,7 @@ def _print_hits(console: Console, answer: Answer, notes: dict[NoteId, NoteCard])
 def _passage(answer: Answer, hit: Scored[RowId]) -> Text:
     quote = quoted(hit, answer.shelf, answer.plan.terms)
     words = " › ".join(quote.heading_path) or " ".join(quote.text.split())[:60]
-    return Text(f"L{quote.lines[0]}–{quote.lines[1]} ", style="dim").append(words, style="default")
+    return Text().append(f"L{quote.lines[0]}–{quote.lines[1]} ", style="dim").append(words)
 
 
 def _leg_scores(steps: tuple[Step, ...]) -> tuple[Text, Text]:
@@ -152,7 +152,7 @@ def _print_arithmetic(console: Console, answer: Answer, candidate: Candidate, no
     for name, said in lines:
         for place, line in enumerate(Text(said).wrap(console, console.width - 12)):
             line.rstrip()
-            console.print(Text(f"  {'' if place else name:<8}  ", style="dim") + line, soft_wrap=True)
+            console.print(Text().append(f"  {'' if place else name:<8}  ", style="dim").append(line), soft_wrap=True)
     console.print()
 
 

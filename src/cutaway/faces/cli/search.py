@@ -54,8 +54,7 @@ def _print(answer: SearchOut) -> None:
 
 def _print_hit(console: Console, hit: HitOut, best: float) -> None:
     score = hit.scores["score"] or 0.0
-    title = Text(f"{hit.rank:>2}  ", style="dim")
-    title.append(hit.title, style="bold")
+    title = Text().append(f"{hit.rank:>2}  ", style="dim").append(hit.title, style="bold")
     if hit.row.kind != "entity":
         title.append(f"  {hit.row.kind}", style="magenta")
     title.append(f"  {score:.3f} ", style="cyan")
