@@ -41,7 +41,7 @@ _LATIN, _CYRILLIC = re.compile(r"[a-z']+"), re.compile(r"[а-я]+")
 _english, _russian = Stemmer.Stemmer("english"), Stemmer.Stemmer("russian")
 
 
-# English words that hold a sentence together. Measured on nine sets, a question answers better without them.
+# English words that hold a sentence together. Measured on six sets, a question is answered better without them.
 _FUNCTION_WORDS = frozenset(
     """
     a about above after again against all also am an and any are as at be because been before being below between
