@@ -60,5 +60,9 @@ class ModelUnavailable(CutawayError):
     """The embedding model's files or packages are not installed, or not the ones we know."""
 
 
+class UnreadableQuery(UsageError):
+    """A query in a script that the embedding model does not know; its words can still be searched."""
+
+
 class BadVector(CutawayError):
     """A vector that is not finite, is zero, or has the wrong dimension."""

@@ -230,7 +230,7 @@ def test_a_query_the_model_cannot_read_is_answered_by_words(home: Path, vault: P
     found = ask(home, "UNKone", embedder)
 
     assert ["a.md"] == paths(found)
-    assert [("nearest", "the model does not know 100% of this query's tokens; words answer alone")] == list(
+    assert [("nearest", "the model does not know 100% of this query's tokens; only words can answer it")] == list(
         found.degraded
     )
 
@@ -240,3 +240,13 @@ def test_one_strange_word_does_not_silence_the_model(home: Path, vault: Path, em
     index_vault(home, write_vault(vault, {"a.md": "red sun over hills"}), embedder)
 
     assert () == ask(home, "red sun over hills beside UNKone", embedder).degraded
+
+
+def test_a_search_by_meaning_alone_refuses_what_the_model_cannot_read(
+    home: Path, vault: Path, embedder: HashEmbedder
+) -> None:
+    """There is nothing else it could answer with."""
+    index_vault(home, write_vault(vault, {"a.md": "UNKone stands here"}), embedder)
+
+    with pytest.raises(UsageError, match="only words can answer it"):
+        ask(home, "UNKone", embedder, mode="vector")

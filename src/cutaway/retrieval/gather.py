@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from cutaway.errors import BadVector, ModelUnavailable
+from cutaway.errors import BadVector, ModelUnavailable, UnreadableQuery
 from cutaway.index.exact import ExactIndex
 from cutaway.index.reader import Entry, Reader
 from cutaway.index.vectors import Vector
@@ -85,7 +85,7 @@ def gather(plan: Plan, reader: Reader, embedder: Embedder | str) -> Evidence:
         return words
     try:
         query = _embedded(plan.text, embedder)
-    except ModelUnavailable as failure:
+    except (ModelUnavailable, UnreadableQuery) as failure:
         if not plan.lexical:
             raise
         return replace(words, failure=str(failure))
@@ -152,7 +152,7 @@ def _with_vectors(
 def _embedded(text: str, embedder: Embedder) -> Vector:
     """The query's vector. A text of unknown tokens has one, but it is near every other such text."""
     if (share := embedder.tokenizer.unknown(text)) >= MOST_UNKNOWN:
-        raise ModelUnavailable(f"the model does not know {share:.0%} of this query's tokens; words answer alone")
+        raise UnreadableQuery(f"the model does not know {share:.0%} of this query's tokens; only words can answer it")
     try:
         vectors, (fault,) = embedded(embedder, [text])
     except BadVector as error:
