@@ -11,7 +11,13 @@ from hypothesis import HealthCheck, settings
 from builders import HashEmbedder
 
 # Machines that run these tests are shared: no property is judged by how long one example took.
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# On CI the examples are the same every time, so that a red run can be repeated; elsewhere they are new ones.
+settings.register_profile(
+    "default",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("default")
 
 
