@@ -155,8 +155,8 @@ def test_a_long_title_is_shortened_with_a_sign(letters: int):
     [
         ("---\ntitle: Given\n---\n# Heading\n", "Given"),
         ("# Heading\n\n# Another\n", "Heading"),
-        ("## Minor\n\n# Heading\n", "Heading"),
-        ("#\n\n# Heading\n", "Heading"),
+        ("## Minor\n\n# Heading\n", "name"),
+        ("#\n\n# Heading\n", "name"),
         ("---\ntitle:\n---\n# Heading\n", "Heading"),
         ("## Minor\n\ntext\n", "name"),
         ("", "name"),
@@ -210,3 +210,15 @@ def test_what_remains_of_a_span_and_what_was_taken_make_it_whole(bounds: list[in
     left = {byte for part in remaining(span, taken) for byte in range(*part)}
 
     assert set(range(*span)) - {byte for part in taken for byte in range(*part)} == left
+
+
+@pytest.mark.parametrize("before", ["Some text.\n\n", "## Part\n\n", "- item\n\n"])
+def test_a_level_1_heading_further_down_is_no_title(before: str) -> None:
+    """A note that does not open with its title is named by its file."""
+    assert "Impulse" == parse("physics/Impulse.md", f"{before}# Formulas\n\nmv\n".encode()).title
+
+
+@pytest.mark.parametrize("before", ["", "\n\n", "<!-- draft -->\n\n", "---\ntags: [a]\n---\n"])
+def test_the_level_1_heading_a_note_opens_with_is_its_title(before: str) -> None:
+    """Blank lines, comments and frontmatter do not count."""
+    assert "Momentum" == parse("Impulse.md", f"{before}# Momentum\n\nmv\n".encode()).title

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -70,9 +71,18 @@ class Note:
 
     @cached_property
     def own_title(self) -> str | None:
-        """The title the note gives itself: in its frontmatter, else its first level-1 heading."""
-        first = (heading.text for heading in self.outline.headings if heading.level == 1 and heading.text)
-        return self.frontmatter.text("title") or next(first, None)
+        """The title the note gives itself: in its frontmatter, else the level-1 heading it opens with.
+
+        A level-1 heading further down is a section: many notes are named by their file alone.
+        """
+        return self.frontmatter.text("title") or next(self._opening_title(), None)
+
+    def _opening_title(self) -> Iterator[str]:
+        named = (heading for heading in self.outline.headings if heading.text)
+        for heading in islice(named, 1):
+            before = remaining(Span(0, heading.start), self.skips)
+            if heading.level == 1 and not "".join(self.source.slice(*span) for span in before).strip():
+                yield heading.text
 
     @property
     def title(self) -> str:
