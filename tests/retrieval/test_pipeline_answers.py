@@ -250,3 +250,15 @@ def test_a_search_by_meaning_alone_refuses_what_the_model_cannot_read(
 
     with pytest.raises(UsageError, match="only words can answer it"):
         ask(home, "UNKone", embedder, mode="vector")
+
+
+def test_words_are_not_called_weak_while_no_vector_is_ready(home: Path, vault: Path, embedder: HashEmbedder) -> None:
+    """Before anything is embedded, the bar for both legs together says nothing."""
+    index_vault(home, write_vault(vault, {"a.md": "red sun", "b.md": "blue moon"}), embedder)
+    connection = open_writer(home)
+    connection.execute("UPDATE chunks SET state = 'pending'; DELETE FROM segments")
+    connection.close()
+
+    found = ask(home, "red", embedder)
+
+    assert (False, ["a.md"]) == (found.weak, paths(found))

@@ -153,5 +153,5 @@ def _weak(plan: Plan, evidence: Evidence, ranking: Stage[RowId]) -> bool:
     Known only where scores are calibrated and both meaning and words were asked: the words of a
     short query alone never weigh enough.
     """
-    judged = plan.calibrated and evidence.nearest is not None
+    judged = plan.calibrated and evidence.nearest is not None and len(evidence.nearest.kept) > 0
     return judged and any(hit.score < plan.weak_below for hit in ranking.kept[:1])
