@@ -21,39 +21,42 @@ from cutaway.config import Settings, validated
 from cutaway.index.projects import projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer, transaction
+from cutaway.index.state import ScoreCache
 from cutaway.index.sync import embed_pending, sync
 from cutaway.index.writer import Writer
+from cutaway.models.cross_encoder import named_cross_encoder
 from cutaway.models.embedder import Embedder, named_embedder
 from cutaway.retrieval.pipeline import search
-from cutaway.retrieval.plan import Request
+from cutaway.retrieval.plan import Models, Request
 
 MODES = ("text", "vector", "hybrid")
 
 
 def main() -> None:
     options = _options()
-    embedder = named_embedder("bge-small-en-v1.5")
-    assert embedder is not None
+    embedder, reranker = named_embedder("bge-small-en-v1.5"), named_cross_encoder(Settings())
+    assert embedder is not None and reranker is not None
     print(f"{'set':<18}{'setting':<34}" + "".join(f"{mode:>12}" for mode in options.modes) + "   nDCG@10 (R@10)")
     for name in options.sets:
         home = options.home / "-".join((*name.split("/"), *options.index))
         _index(options.data / name, home, embedder, _settings(options.index))
         queries, qrels = _judged(options.data / name, options.queries)
+        models = Models(embedder, reranker, ScoreCache(home, 1_000_000))
         for setting in ("", *options.set):
             chosen = _settings(setting.split(","))
-            cells = [_measured(home, embedder, chosen, mode, queries, qrels) for mode in options.modes]
+            cells = [_measured(home, models, chosen, mode, queries, qrels) for mode in options.modes]
             print(f"{name:<18}{setting or 'defaults':<34}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
 
 
 def _measured(
-    home: Path, embedder: Embedder, settings: Settings, mode: Any, queries: dict[str, str], qrels: dict[str, Any]
+    home: Path, models: Models, settings: Settings, mode: Any, queries: dict[str, str], qrels: dict[str, Any]
 ) -> str:
     connection = open_reader(home)
     scope = tuple(projects_of(connection))
     gains, recalls = [], []
     reader = Reader(connection, scope)
     for query, text in queries.items():
-        answer = search(Request(text, mode=mode, limit=10), settings, reader, embedder)
+        answer = search(Request(text, mode=mode, limit=10), settings, reader, models)
         found = [Path(answer.shelf.notes[answer.shelf.rows[hit.id].note].path).stem for hit in answer.page]
         gains.append(_ndcg(found, qrels[query]))
         relevant = {note for note, grade in qrels[query].items() if grade > 0}

@@ -24,7 +24,7 @@ from cutaway.index.reader import Reader
 from cutaway.index.sqlite import index_file, open_reader
 from cutaway.models.embedder import named_embedder
 from cutaway.retrieval.pipeline import search
-from cutaway.retrieval.plan import Request
+from cutaway.retrieval.plan import Models, Request
 
 QUERIES = (
     "how does it work",
@@ -89,7 +89,7 @@ def _warm(home: Path) -> None:
     for mode in ("text", "vector", "hybrid"):
 
         def once(query: str, mode: str = mode) -> object:
-            return search(Request(query, mode=mode), Settings(), reader, embedder)  # type: ignore[arg-type]
+            return search(Request(query, mode=mode), Settings(), reader, Models(embedder))  # type: ignore[arg-type]
 
         once(QUERIES[0])
         median = statistics.median(_seconds(lambda query=query: once(query)) for query in QUERIES * 4)

@@ -19,7 +19,7 @@ from cutaway.index.sync import Embedding, Report, embed_pending, sync
 from cutaway.index.writer import Writer
 from cutaway.models.embedder import Embedder, Vectors
 from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import Request
+from cutaway.retrieval.plan import Models, Request
 
 
 class Ran(NamedTuple):
@@ -76,6 +76,22 @@ class HashEmbedder:
         return vector
 
 
+class LengthReranker:
+    """A length is a reranker: the shorter a document, the better, in coarse steps full of ties. Counts its calls."""
+
+    def __init__(self, name: str = "length", shortest_first: bool = True) -> None:
+        self.identity = name
+        self.shortest_first = shortest_first
+        self.calls = 0
+        self.read: list[str] = []
+
+    def relevance(self, query: str, documents: Sequence[str]) -> list[float]:
+        self.calls += 1
+        self.read += documents
+        scores = [min(len(document) // 20, 10) / 10 for document in documents]
+        return [1 - score for score in scores] if self.shortest_first else scores
+
+
 def write_vault(folder: Path, notes: Mapping[str, str | bytes]) -> Path:
     """Files on disk, byte for byte."""
     for path, content in notes.items():
@@ -120,11 +136,13 @@ def ask(
     text: str,
     embedder: Embedder | str = "no model here",
     settings: Settings | None = None,
+    models: Models | None = None,
     **request: object,
 ) -> Answer:
-    """One search over every project of *home*."""
+    """One search over every project of *home*; *models* where a reranker is among them."""
     with opened(home) as reader:
-        return search(Request(text, **request), settings or Settings(), reader, embedder)  # type: ignore[arg-type]
+        asked = Request(text, **request)  # type: ignore[arg-type]
+        return search(asked, settings or Settings(), reader, models or Models(embedder))
 
 
 def paths(answer: Answer) -> list[str]:

@@ -61,12 +61,15 @@ def rewrite(command: str, shown: str) -> None:
     readme.write_text(text, encoding="utf-8")
 
 
+def shown(default: object) -> str:
+    """A default as one writes it in TOML; what is not set has none."""
+    return "" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
 def settings_table() -> str:
     """Every setting with its default, generated from the settings themselves."""
     rows = [
-        f"| `{name}` | `{field.default if not isinstance(field.default, bool) else str(field.default).lower()}` "
-        f"| {field.description} |"
-        for name, field in Settings.model_fields.items()
+        f"| `{name}` | {shown(field.default)} | {field.description} |" for name, field in Settings.model_fields.items()
     ]
     return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows])
 

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from cutaway.errors import SettingsError
 
 Mode = Literal["text", "vector", "hybrid"]
 Fusion = Literal["calibrated-dismax", "dismax-0.3", "rrf"]
 Grouping = Literal["note", "row"]
+RerankFormula = Literal["blend", "replace"]
+RerankFailure = Literal["fallback", "error"]
 
 
 class Settings(BaseModel):
@@ -34,6 +36,23 @@ class Settings(BaseModel):
     min_similarity: float = Field(0.0, ge=0, le=1, description="Cosine below which the vector leg is silent for a row.")
     window: int = Field(200, ge=10, le=4_096, description="Candidates each leg contributes to page one.")
     weak_below: float = Field(0.45, ge=0, le=1.5, description="An answer whose best score is lower is called weak.")
+
+    rerank: bool = Field(False, description="Let a cross-encoder reorder the best results.")
+    reranker: str = Field(
+        "ms-marco-MiniLM-L-12-v2", description="Cross-encoder: the bundled one, one of FastEmbed's, or the endpoint's."
+    )
+    rerank_depth: int = Field(20, ge=1, le=200, description="How many results the cross-encoder reads.")
+    rerank_formula: RerankFormula = Field("blend", description="`blend` its score with the fused one, or `replace` it.")
+    rerank_weight: float = Field(0.15, ge=0, le=10, description="What its best score, 1, adds in `blend`.")
+    rerank_failure: RerankFailure = Field(
+        "fallback", description="If it fails: the fused order (`fallback`), or `error`."
+    )
+    rerank_url: str | None = Field(
+        None, pattern=r"^https?://[^\s@]+$", description="Base address of a Cohere- or Jina-style `/rerank` endpoint."
+    )
+    rerank_key: SecretStr | None = Field(None, description="Its key, sent as a bearer token.")
+    rerank_timeout: float = Field(10.0, gt=0, le=600, description="Seconds the endpoint may take.")
+    rerank_cache: int = Field(20_000, ge=0, le=1_000_000, description="How many of its scores are remembered.")
 
 
 def default_home() -> Path:

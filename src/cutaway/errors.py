@@ -57,11 +57,19 @@ class IndexMismatch(CutawayError):
 
 
 class ModelUnavailable(CutawayError):
-    """The embedding model's files or packages are not installed, or not the ones we know."""
+    """A model's files or packages are not installed, or not the ones we know."""
 
 
 class UnreadableQuery(UsageError):
     """A query in a script that the embedding model does not know; its words can still be searched."""
+
+
+class RerankFailed(CutawayError):
+    """The cross-encoder gave no scores, or scores that cannot be trusted."""
+
+
+class StaleCursor(UsageError):
+    """A cursor whose order no longer holds: the index, the settings or the outcome differ."""
 
 
 class BadVector(CutawayError):

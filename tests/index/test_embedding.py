@@ -132,7 +132,7 @@ def test_the_model_itself_reads_one_text_at_a_time(monkeypatch: pytest.MonkeyPat
         return [np.ones((1, 1, BGE_SMALL_EN.dimension), np.float32)]
 
     embedder = OnnxEmbedder(BGE_SMALL_EN)
-    monkeypatch.setattr(embedder, "_load", lambda: SimpleNamespace(run=run))
+    monkeypatch.setattr(embedder._session, "_load", lambda: SimpleNamespace(run=run))
     embedder.embed(["short", "much longer " * 5_000, ""])
 
     assert {1} == {texts for texts, _ in shapes}

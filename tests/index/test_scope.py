@@ -17,7 +17,7 @@ from cutaway.index.sqlite import open_reader, open_writer
 from cutaway.index.writer import Writer
 from cutaway.model import ChunkId
 from cutaway.retrieval.pipeline import search
-from cutaway.retrieval.plan import Request
+from cutaway.retrieval.plan import Models, Request
 
 # Projects
 
@@ -67,7 +67,7 @@ def test_a_small_project_is_found_beside_a_large_one(home: Path, two: tuple[Path
     """The scope is applied before any leg is cut to its window, and nothing of the rest is counted."""
     connection = open_reader(home)
     reader = Reader(connection, scope_of(connection, ["B"], two[1]))
-    answer = search(Request("rivers", mode=mode, limit=1), Settings(window=10), reader, HashEmbedder())
+    answer = search(Request("rivers", mode=mode, limit=1), Settings(window=10), reader, Models(HashEmbedder()))
     connection.close()
 
     assert (["lone.md"], 1) == (paths(answer), answer.total)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from builders import HashEmbedder, ask, index_vault, opened, write_vault
 from cutaway.config import Settings
-from cutaway.inspector.journeys import Candidate, candidates, fate, journeys, misses, raw_scores
+from cutaway.inspector.journeys import Candidate, candidates, fate, journeys, misses, named_scores
 from cutaway.model import ENTITY, ChunkId, RowId
 from cutaway.retrieval.pipeline import Answer
 from cutaway.retrieval.plan import Request
@@ -103,7 +103,7 @@ def test_journeys_hold_no_number_of_their_own(
     for candidate in candidates(answered):
         steps = [*candidate.steps, *(step for trail in candidate.chunks for step in trail.steps)]
         shown = {step.score for step in steps} | {part for step in steps for _, part in step.parts}
-        raw = set(raw_scores(answered, candidate.row).values())
+        raw = set(named_scores(answered, candidate.row).values())
         assert shown | raw | {share for _, share in candidate.terms} | {candidate.fate.margin} <= recorded
 
 
@@ -196,12 +196,13 @@ def test_a_row_shows_the_terms_that_scored_it(home: Path, vault: Path) -> None:
     assert {("red", "sun")} == {tuple(term for term, _ in candidate.terms) for candidate in found}
 
 
-def test_raw_scores_are_those_of_the_legs(home: Path, vault: Path) -> None:
-    """BM25 and cosine before any calibration; a leg that gave none has none."""
+def test_named_scores_are_those_of_the_stages(home: Path, vault: Path) -> None:
+    """BM25 and cosine before any calibration, then what fusing made of them; a stage that gave none has none."""
     index_vault(home, write_vault(vault, {"n.md": "red sun"}), HashEmbedder())
     hybrid, text = ask(home, "red", HashEmbedder()), ask(home, "red", mode="text")
     (row,) = [hit.id for hit in hybrid.page]
     bm25, cosine = hybrid.stages[0].kept[0].score, hybrid.stages[1].kept[0].score
 
-    assert {"bm25": bm25, "cosine": cosine} == raw_scores(hybrid, row)
-    assert {"bm25": bm25, "cosine": None} == raw_scores(text, row)
+    fused = {"fused": hybrid.page[0].score, "rerank": None}
+    assert {"bm25": bm25, "cosine": cosine, **fused} == named_scores(hybrid, row)
+    assert {"bm25": bm25, "cosine": None} == {name: named_scores(text, row)[name] for name in ("bm25", "cosine")}

@@ -15,7 +15,7 @@ from cutaway.index.exact import ExactIndex
 from cutaway.model import RowId
 from cutaway.retrieval.bm25 import Bm25
 from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import Request
+from cutaway.retrieval.plan import Models, Request
 from cutaway.retrieval.tracing import Stage
 from retrieval.worlds import SETTINGS, Worlds, answer, requests, seeds, worlds_in
 
@@ -169,7 +169,7 @@ def test_the_world_is_read_once(
         monkeypatch.setattr(owner, name, counted(getattr(owner, name), name, reads))
     embedder = HashEmbedder()
     request_ = Request("red sun", mode=mode, limit=2, page=page)  # type: ignore[arg-type]
-    search(request_, SETTINGS, worlds.reader(20), embedder)
+    search(request_, SETTINGS, worlds.reader(20), Models(embedder))
 
     assert (embedded, embedded, matched) == (embedder.calls, reads.count("nearest"), reads.count("ranked"))
 

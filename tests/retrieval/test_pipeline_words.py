@@ -16,7 +16,7 @@ from cutaway.errors import UsageError
 from cutaway.index.reader import Reader
 from cutaway.notes.analyzer import query_terms
 from cutaway.retrieval.pipeline import search
-from cutaway.retrieval.plan import Request
+from cutaway.retrieval.plan import Models, Request
 
 any_text = st.text(st.characters(), max_size=40)
 
@@ -46,7 +46,7 @@ def found(home: Path, vault: Path, notes: dict[str, str], query: str) -> list[st
 def test_any_text_is_answered_or_refused_with_a_reason(reader: Reader, text: str, mode: str) -> None:
     """Only a query without content or with a NUL is refused; nothing else raises anything."""
     try:
-        search(Request(text, mode=mode), Settings(), reader, HashEmbedder())  # type: ignore[arg-type]
+        search(Request(text, mode=mode), Settings(), reader, Models(HashEmbedder()))  # type: ignore[arg-type]
     except UsageError:
         assert not text.strip() or "\0" in text
 
@@ -83,7 +83,7 @@ def test_a_note_is_found_by_its_own_text(text: str) -> None:
 )
 def test_operators_are_plain_terms(reader: Reader, query: str, terms: tuple[str, ...]) -> None:
     """Each query finds the note that has its words, and the plan lists the terms used."""
-    answer = search(Request(query, mode="text"), Settings(), reader, "none")
+    answer = search(Request(query, mode="text"), Settings(), reader, Models("none"))
 
     assert terms == answer.plan.terms
     assert 1 == len(answer.page)
@@ -92,7 +92,7 @@ def test_operators_are_plain_terms(reader: Reader, query: str, terms: tuple[str,
 @pytest.mark.parametrize("query", ["*", "((", "?!", "—", "^", '""', "&&"])
 def test_a_query_of_signs_says_that_it_has_no_term(reader: Reader, query: str) -> None:
     """No result, and the reason is not silence."""
-    answer = search(Request(query, mode="text"), Settings(), reader, "none")
+    answer = search(Request(query, mode="text"), Settings(), reader, Models("none"))
 
     assert ((), (("match", "no searchable term in the query"),)) == (answer.page, answer.remarks)
 

@@ -12,7 +12,7 @@ from cutaway.config import Settings
 from cutaway.errors import UsageError
 from cutaway.index.reader import Reader
 from cutaway.notes.analyzer import ANALYZER
-from cutaway.retrieval.plan import MAX_QUERY_CHARS, Plan, Request, make_plan
+from cutaway.retrieval.plan import MAX_QUERY_CHARS, Models, Plan, Request, make_plan
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def reader(home: Path, vault: Path) -> Iterator[Reader]:
 
 
 def planned(reader: Reader, text: str = "red sun", settings: Settings | None = None, **request: object) -> Plan:
-    return make_plan(Request(text, **request), settings or Settings(), reader, HashEmbedder())  # type: ignore[arg-type]
+    return make_plan(Request(text, **request), settings or Settings(), reader, Models(HashEmbedder()))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_terms_are_distinct_and_in_the_order_typed(reader: Reader) -> None:
 
 def test_without_a_model_hybrid_plans_words_and_says_why(reader: Reader) -> None:
     """The vector leg is wanted, cannot be read, and the reason is kept."""
-    plan = make_plan(Request("red", mode="hybrid"), Settings(), reader, "the model is not installed")
+    plan = make_plan(Request("red", mode="hybrid"), Settings(), reader, Models("the model is not installed"))
 
     assert (True, False, "the model is not installed") == (plan.lexical, plan.vector, plan.unavailable)
 
@@ -168,9 +168,9 @@ def test_without_a_model_hybrid_plans_words_and_says_why(reader: Reader) -> None
 def test_without_a_model_vector_search_is_refused(reader: Reader) -> None:
     """Nothing else could answer, so the refusal says why."""
     with pytest.raises(UsageError, match="vector search is not possible: the model is not installed"):
-        make_plan(Request("red", mode="vector"), Settings(), reader, "the model is not installed")
+        make_plan(Request("red", mode="vector"), Settings(), reader, Models("the model is not installed"))
 
 
 def test_text_search_misses_no_model(reader: Reader) -> None:
     """What is not wanted is not unavailable."""
-    assert make_plan(Request("red", mode="text"), Settings(), reader, "no model").unavailable is None
+    assert make_plan(Request("red", mode="text"), Settings(), reader, Models("no model")).unavailable is None

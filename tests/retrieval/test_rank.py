@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cutaway.index.reader import Entry
+from cutaway.index.cards import Entry
 from cutaway.model import ENTITY, OBSERVATION, ChunkId, NoteId, RowId
 from cutaway.retrieval import rank
 from cutaway.retrieval.tracing import Dropped, Scored, Stage
@@ -140,7 +140,7 @@ def test_scores_of_the_queue_slide_beneath_the_prefix() -> None:
     """The prefix's last score over 2, 3, 4 and so on, marked; a place has one score on every page."""
     order = rank.append(table((A, 0.9), (B, 0.6)), table((C, 0.8), (D, 0.7)), {C: 10, D: 11})
 
-    assert {A: 0.9, B: 0.6, C: round(0.6 / 2, 9), D: round(0.6 / 3, 9)} == order.scores
+    assert {A: 0.9, B: 0.6, C: 0.6 / 2, D: 0.6 / 3} == order.scores
     assert [None, None, "slid", "slid"] == [hit.mark for hit in order.kept]
 
 

@@ -16,7 +16,7 @@ from cutaway.index.projects import projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer
 from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import Request
+from cutaway.retrieval.plan import Models, Request
 
 SETTINGS = Settings(chunk_chars=100, window=10)
 WORDS = ("red", "green", "blue", "sun", "moon")
@@ -100,7 +100,7 @@ def unsettle(home: Path) -> None:
 
 def answer(reader: Reader, request: Request, settings: Settings = SETTINGS, **changes: object) -> Answer:
     """One search, with changes to the request."""
-    return search(replace(request, **changes), settings, reader, HashEmbedder())  # type: ignore[arg-type]
+    return search(replace(request, **changes), settings, reader, Models(HashEmbedder()))  # type: ignore[arg-type]
 
 
 def hits(answered: Answer) -> list[tuple[object, float]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cutaway.index.reader import NoteCard
-from cutaway.inspector.journeys import raw_scores
+from cutaway.index.cards import NoteCard
+from cutaway.inspector.journeys import named_scores
 from cutaway.model import RowId
 from cutaway.retrieval.pipeline import Answer
 from cutaway.retrieval.quote import Quote, quoted
@@ -52,7 +52,8 @@ class HitOut(Out):
     terms: tuple[str, ...] = Field(description="The query's terms that stand in the passage.")
     highlights: tuple[tuple[int, int], ...] = Field(description="Where, as character ranges of the passage.")
     scores: dict[str, float | None] = Field(
-        description="`score` by the answer's formula; `bm25` and `cosine` as the legs gave them."
+        description="`score` by the answer's formula; `bm25` and `cosine` as the legs gave them; "
+        "`fused` is the score before reranking, `rerank` the cross-encoder's (null where it read nothing)."
     )
     mark: str | None = Field(description="`slid` where the result queues behind the ranked prefix.")
 
@@ -73,7 +74,7 @@ class HitOut(Out):
             truncated=quote.truncated,
             terms=quote.terms,
             highlights=quote.highlights,
-            scores={"score": hit.score, **raw_scores(answer, hit.id)},
+            scores={"score": hit.score, **named_scores(answer, hit.id)},
             mark=hit.mark,
         )
 
@@ -88,6 +89,7 @@ class SearchOut(Out):
     total: int
     total_is_exact: bool
     has_more: bool
+    cursor: str | None = Field(description="Give it with the same query for the next page; null after the last.")
     weak: bool = Field(description="Even the best score is low: perhaps nothing here answers the query.")
     remarks: tuple[str, ...]
     degraded: tuple[DegradedOut, ...]
@@ -102,6 +104,7 @@ class SearchOut(Out):
             total=answer.total,
             total_is_exact=answer.total_is_exact,
             has_more=answer.has_more,
+            cursor=answer.cursor,
             weak=answer.weak,
             remarks=tuple(remark for name, remark in answer.remarks if name in ("match", "nearest")),
             degraded=tuple(DegradedOut(stage=part.stage, reason=part.reason) for part in answer.degraded),

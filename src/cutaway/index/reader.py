@@ -7,86 +7,17 @@ import unicodedata
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
 from cutaway.errors import BadVector, UsageError
+from cutaway.index.cards import Entry, NoteCard, Readiness, RowCard
 from cutaway.index.exact import ExactIndex
 from cutaway.index.lexicon import Lexicon
+from cutaway.index.sqlite import generation
 from cutaway.model import ChunkId, NoteId, Problem, Project, RowId, Skip
-
-
-class Entry(NamedTuple):
-    """A chunk as the manifest holds it."""
-
-    id: ChunkId
-    row: RowId
-    note: NoteId
-    ordinal: int
-    start: int
-    end: int
-    lines: tuple[int, int]
-    headings: str
-    context: str
-    tokens: int | None
-    text_hash: bytes
-    state: str
-    error: str | None
-    embedding_identity: str | None
-    index_identity: str | None
-    updated_at: str
-
-    @property
-    def heading_path(self) -> tuple[str, ...]:
-        """The headings over the chunk. Unpacked only when asked for: a search reads hundreds of entries."""
-        return tuple(json.loads(self.headings))
-
-
-class RowCard(NamedTuple):
-    """A row as stored."""
-
-    id: RowId
-    note: NoteId
-    title: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class NoteCard:
-    """A note as stored."""
-
-    id: NoteId
-    project: Project
-    path: str
-    title: str
-    aliases: tuple[str, ...]
-    permalink: str | None
-    type: str | None
-    tags: tuple[str, ...]
-    metadata: dict[str, Any]
-    source: bytes
-    hash: bytes
-    form: str
-    skips: tuple[Skip, ...]
-    problem: str | None
-    indexed_at: str
-
-
-class Readiness(NamedTuple):
-    """How many chunks are in each state."""
-
-    ready: int = 0
-    pending: int = 0
-    failed: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.ready + self.pending + self.failed
-
 
 _ENTRY = """
     SELECT c.id, r.kind, r.number, c.note_id, c.ordinal, c.start, c.end, c.first_line, c.last_line, c.heading_path,
@@ -124,6 +55,16 @@ class Reader:
         """The identity whose vectors the index holds; None where nothing was embedded."""
         found: str | None = self._meta("embedding")
         return found
+
+    @cached_property
+    def generation(self) -> int:
+        """Grows with every change to the index."""
+        return generation(self._connection)
+
+    @cached_property
+    def key(self) -> str:
+        """What this index signs its cursors with."""
+        return self._meta("cursor_key") or ""
 
     def vectors(self, dimension: int) -> ExactIndex:
         """The scope's vectors. Raises BadVector where they have another dimension."""

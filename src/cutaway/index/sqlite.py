@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ def open_writer(home: Path) -> apsw.Connection:
     connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 1048576")
     with transaction(connection):
         connection.execute(LASTING)
+        connection.execute("INSERT OR IGNORE INTO meta VALUES ('cursor_key', ?)", (secrets.token_hex(16),))
         if connection.pragma("user_version") != SCHEMA_VERSION:
             for table in DERIVED_TABLES:
                 connection.execute(f"DROP TABLE IF EXISTS {table}")

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from cutaway.errors import AmbiguousNote, NoteNotFound, NotIndexed
-from cutaway.index.reader import Entry, NoteCard, Reader, Readiness, RowCard
+from cutaway.index.cards import Entry, NoteCard, Readiness, RowCard
+from cutaway.index.reader import Reader
 from cutaway.model import NoteId, Project, RowId
 from cutaway.notes.files import content_hash, locate
 

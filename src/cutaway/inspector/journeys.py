@@ -108,11 +108,13 @@ def fate(answer: Answer, row: RowId, chunks: Iterable[ChunkId]) -> Fate:
     raise LookupError(f"{row} vanished from the trace")
 
 
-def raw_scores(answer: Answer, row: RowId) -> dict[str, float | None]:
-    """A row's raw scores in the two legs, as the search recorded them."""
+def named_scores(answer: Answer, row: RowId) -> dict[str, float | None]:
+    """A row's scores by name, as the search recorded them: in the two legs, fused, and by the cross-encoder."""
     return {
         "bm25": _score(answer.stages, ("complete_lexical", "match"), row),
         "cosine": _score(answer.stages, ("complete_similarity", "collapse"), row),
+        "fused": _score(answer.stages, ("quote",), row),
+        "rerank": _score(answer.stages, ("rerank",), row),
     }
 
 

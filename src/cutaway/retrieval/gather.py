@@ -8,8 +8,9 @@ from itertools import chain
 from typing import Any
 
 from cutaway.errors import BadVector, ModelUnavailable, UnreadableQuery
+from cutaway.index.cards import Entry
 from cutaway.index.exact import ExactIndex
-from cutaway.index.reader import Entry, Reader
+from cutaway.index.reader import Reader
 from cutaway.index.vectors import Vector
 from cutaway.model import ChunkId, NoteId, RowId
 from cutaway.models.embedder import Embedder, embedded

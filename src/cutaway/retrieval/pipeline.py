@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from cutaway.config import Settings
 from cutaway.index.reader import Reader
 from cutaway.model import RowId
 from cutaway.models.embedder import Embedder
+from cutaway.retrieval.cursor import RERANKED, VECTORS, Cursor, check_outcome, check_unchanged, digest, sealed, unsealed
 from cutaway.retrieval.gather import Evidence, gather
-from cutaway.retrieval.plan import FORMULAS, Plan, Request, make_plan
+from cutaway.retrieval.plan import Models, Plan, Request, make_plan
 from cutaway.retrieval.quote import Shelf, fetch, quote
-from cutaway.retrieval.rank import rank
+from cutaway.retrieval.rank import Ranking, rank
+from cutaway.retrieval.rerank import reranked
 from cutaway.retrieval.tracing import Dropped, Outcome, Scored, Stage, stage
+
+_REORDERING = ("blend", "replace_scores")
 
 
 class Degraded(NamedTuple):
@@ -36,6 +40,10 @@ class Answer:
     total: int
     total_is_exact: bool
     weak: bool
+    fused_by: str
+    """What the scores were before reranking."""
+    cursor: str | None
+    """Where the next page starts; None after the last one."""
 
     @property
     def page(self) -> tuple[Scored[RowId], ...]:
@@ -43,13 +51,17 @@ class Answer:
 
     @property
     def formula(self) -> str:
-        """What the scores are: the plan's formula, or that of words alone where nothing else was read."""
-        return self.plan.formula if self.evidence.nearest else FORMULAS["text"]
+        """What the scores are."""
+        return f"{self.fused_by} + {self.plan.reranking.formula}" if self.reranked else self.fused_by
+
+    @property
+    def reranked(self) -> bool:
+        return any(step.name in _REORDERING for step in self.stages)
 
     @property
     def ranking(self) -> Stage[RowId]:
         """The order that the page was cut from."""
-        return next(step for step in reversed(self.stages) if step.name not in ("cut", "quote"))
+        return next(step for step in reversed(self.stages) if step.name not in ("cut", "rerank"))
 
     @property
     def has_more(self) -> bool:
@@ -60,28 +72,43 @@ class Answer:
         return tuple((step.name, step.remark) for step in self.stages if step.remark)
 
 
-def search(request: Request, settings: Settings, reader: Reader, embedder: Embedder | str) -> Answer:
-    """Answer a search. *embedder* may be the reason why there is none.
+def search(request: Request, settings: Settings, reader: Reader, models: Models) -> Answer:
+    """Answer a search.
 
     The order is lawful: equal scores are ordered by id, pages concatenate, a deeper page only
-    appends; one embedding and one read of each leg per request. Raises UsageError.
+    appends; one embedding, one read of each leg and at most one call of the reranker per request.
+    Raises UsageError, StaleCursor, and RerankFailed where the settings want an error.
     """
-    leg = _usable(reader, embedder)
-    plan = make_plan(request, settings, reader, leg)
-    evidence = gather(plan, reader, leg)
+    models = replace(models, embedder=_usable(reader, models.embedder))
+    plan = make_plan(request, settings, reader, models)
+    here = Cursor(plan.offset, digest(plan.asked), digest(plan.decided_by), reader.generation)
+    there = unsealed(request.cursor, reader.key) if request.cursor else None
+    if there:
+        check_unchanged(there, here)
+    evidence = gather(plan, reader, models.embedder)
     ranking = rank(evidence, plan)
-    page = cut(ranking[-1], offset=plan.offset, limit=plan.limit)
-    shelf = fetch(reader, page)
-    shown = quote(page, shelf, evidence.idf, lexical_leads=_lexical_leads(page, ranking))
+    shelf = fetch(reader, _within_reach(ranking, plan))
+    shown = quote(ranking.order, shelf, evidence.idf, lexical_leads=_lexical_leads(shelf.rows, ranking.stages))
+    reordered = reranked(shown, ranking, shelf, plan, models)
+    order = reordered[-1] if reordered and reordered[-1].name in _REORDERING else shown
+    page = cut(order, offset=plan.offset, limit=plan.limit)
+    degraded = tuple(_degraded(plan, evidence, reordered))
+    here = _turned_out(here, order, ranking.fixed, evidence)
+    if there:
+        check_outcome(there, here, "; ".join(part.reason for part in degraded))
+    total = len(ranking.order.kept) if evidence.nearest else evidence.matched(plan.group)
+    end = plan.offset + plan.limit
     return Answer(
         plan=plan,
-        stages=(*evidence.legs, *ranking, page, shown),
+        stages=(*evidence.legs, *ranking.stages, shown, *reordered, page),
         evidence=evidence,
         shelf=shelf,
-        degraded=tuple(_degraded(plan, evidence)),
-        total=len(ranking[-1].kept) if evidence.nearest else evidence.matched(plan.group),
-        total_is_exact=evidence.nearest is None or _exhausted(plan, evidence, ranking),
-        weak=_weak(plan, evidence, ranking[-1]),
+        degraded=degraded,
+        total=total,
+        total_is_exact=evidence.nearest is None or _exhausted(plan, evidence, ranking.stages),
+        weak=_weak(plan, evidence, ranking.order),
+        fused_by=ranking.formula,
+        cursor=sealed(here._replace(offset=end), reader.key) if total > end else None,
     )
 
 
@@ -96,6 +123,19 @@ def cut(rows: Stage[RowId], *, offset: int, limit: int) -> Outcome[RowId]:
     return Outcome(page, (*before, *after))
 
 
+def _within_reach(ranking: Ranking, plan: Plan) -> list[RowId]:
+    """The results that may stand on the page: those the reranker will read, and the page as it is now."""
+    read = min(plan.reranking.depth, ranking.fixed) if plan.reranking.model else 0
+    kept = ranking.order.kept
+    return list(dict.fromkeys(hit.id for hit in (*kept[:read], *kept[plan.offset : plan.offset + plan.limit])))
+
+
+def _turned_out(here: Cursor, order: Stage[RowId], fixed: int, evidence: Evidence) -> Cursor:
+    """The place, with what this search came to."""
+    outcome = VECTORS * (evidence.nearest is not None) + RERANKED * (order.name in _REORDERING)
+    return here._replace(outcome=outcome, head=digest(*(hit.id for hit in order.kept[:fixed])))
+
+
 def _usable(reader: Reader, embedder: Embedder | str) -> Embedder | str:
     """The embedder, or why this index cannot be searched with it."""
     if isinstance(embedder, str):
@@ -108,16 +148,17 @@ def _usable(reader: Reader, embedder: Embedder | str) -> Embedder | str:
     return embedder
 
 
-def _lexical_leads(page: Stage[RowId], ranking: tuple[Stage[Any], ...]) -> tuple[RowId, ...]:
-    """The results whose words were the stronger signal."""
+def _lexical_leads(rows: Container[RowId], ranking: tuple[Stage[Any], ...]) -> tuple[RowId, ...]:
+    """Those of the rows whose words were the stronger signal."""
+    order = ranking[-1].kept
     fused = [step for step in reversed(ranking) if step.name.removeprefix("prefix.") in ("fuse", "fuse_ranks")]
     if not fused:
-        return tuple(hit.id for hit in page.kept if hit.via is None)
-    shares = {hit.id: dict(hit.parts) for step in fused for hit in step.kept}
-    return tuple(hit.id for hit in page.kept if shares[hit.id]["lexical"] >= shares[hit.id]["similarity"])
+        return tuple(hit.id for hit in order if hit.id in rows and hit.via is None)
+    shares = {hit.id: dict(hit.parts) for step in fused for hit in step.kept if hit.id in rows}
+    return tuple(row for row, given in shares.items() if given["lexical"] >= given["similarity"])
 
 
-def _degraded(plan: Plan, evidence: Evidence) -> Iterator[Degraded]:
+def _degraded(plan: Plan, evidence: Evidence, reordered: tuple[Stage[Any], ...]) -> Iterator[Degraded]:
     reason = plan.unavailable or evidence.failure
     if reason:
         yield Degraded("nearest", reason)
@@ -126,6 +167,10 @@ def _degraded(plan: Plan, evidence: Evidence) -> Iterator[Degraded]:
         yield Degraded("nearest", f"partial_vectors: {ready:,} of {total:,} chunks are embedded. Run: cutaway index")
     if evidence.truncated:
         yield Degraded("nearest", "the query is longer than the model reads; its end was not embedded")
+    if plan.reranking.unavailable:
+        yield Degraded("rerank", plan.reranking.unavailable)
+    elif reordered and reordered[-1].name not in _REORDERING:
+        yield Degraded("rerank", f"{reordered[-1].remark}. The order is that of the fused scores")
 
 
 def _exhausted(plan: Plan, evidence: Evidence, ranking: tuple[Stage[Any], ...]) -> bool:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from cutaway.config import Fusion, Grouping, Mode, Settings, validated
-from cutaway.errors import UsageError
+from cutaway.config import Fusion, Grouping, Mode, RerankFailure, Settings, validated
+from cutaway.errors import RerankFailed, UsageError
+from cutaway.index.cards import Readiness
 from cutaway.index.exact import ExactIndex
-from cutaway.index.reader import Reader, Readiness
+from cutaway.index.reader import Reader
+from cutaway.index.state import ScoreCache
+from cutaway.models.cross_encoder import CrossEncoder
 from cutaway.models.embedder import Embedder
 from cutaway.notes.analyzer import ANALYZER, query_terms
+from cutaway.retrieval.cursor import unsealed
 
 MAX_QUERY_CHARS = 20_000
 MAX_RESULTS = 1_000
@@ -21,6 +26,17 @@ FORMULAS: dict[str, str] = {
     "vector": "cosine-calibrated/v1",
 }
 """What a score is, by fusion where both legs are read, else by mode."""
+RERANK_FORMULAS = {"blend": "blend/v1", "replace": "replace/v1"}
+"""What reranking makes of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What a search may ask besides the index; a model may be the reason why there is none."""
+
+    embedder: Embedder | str
+    reranker: CrossEncoder | str = "no reranker here"
+    cache: ScoreCache | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +48,27 @@ class Request:
     group: Grouping | None = None
     limit: int | None = None
     page: int = 1
+    cursor: str | None = None
+    """Instead of a page: where an earlier answer to the same request ended."""
     fusion: Fusion | None = None
     min_similarity: float | None = None
+    rerank: bool | None = None
+    depth: int | None = None
+    """How many results to rerank. Naming a depth asks for reranking."""
+
+
+class Reranking(NamedTuple):
+    """What will be done about reranking, and why."""
+
+    model: str | None
+    """The identity of the cross-encoder that will be asked; None where none will."""
+    why: str
+    unavailable: str | None
+    """Why it cannot be asked, where it was wanted."""
+    depth: int
+    formula: str
+    weight: float
+    failure: RerankFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +98,7 @@ class Plan:
     readiness: Readiness
     unavailable: str | None
     """Why the vector leg cannot be read, where it was wanted."""
+    reranking: Reranking
 
     @property
     def lexical(self) -> bool:
@@ -82,11 +118,24 @@ class Plan:
         """How many results must be ranked for this page and to know whether another follows."""
         return self.offset + self.limit + 1
 
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """What was asked for, whatever the page: a cursor belongs to it."""
+        return self.text, self.mode, self.group, self.projects
 
-def make_plan(request: Request, settings: Settings, reader: Reader, embedder: Embedder | str) -> Plan:
-    """Decide a search. *embedder* may be the reason why there is none. Raises UsageError."""
+    @property
+    def decided_by(self) -> tuple[object, ...]:
+        """All else that the order of results depends on, but for the index itself."""
+        formula = (self.formula, self.tie_breaker, self.saturation, self.min_similarity, self.base)
+        identities = (self.analyzer, self.embedding_identity, self.index_identity)
+        return *formula, *identities, self.reranking
+
+
+def make_plan(request: Request, settings: Settings, reader: Reader, models: Models) -> Plan:
+    """Decide a search. Raises UsageError, and RerankFailed where the settings want an error."""
     text = _checked(request)
     chosen = _with(settings, request)
+    embedder = models.embedder
     if chosen.mode == "vector" and isinstance(embedder, str):
         raise UsageError(f"vector search is not possible: {embedder}")
     terms, set_aside = query_terms(text)
@@ -96,7 +145,7 @@ def make_plan(request: Request, settings: Settings, reader: Reader, embedder: Em
         set_aside=set_aside,
         mode=chosen.mode,
         group=chosen.group,
-        offset=(request.page - 1) * chosen.limit,
+        offset=_offset(request, chosen, reader),
         limit=chosen.limit,
         formula=_formula(chosen),
         tie_breaker=0.3 if chosen.fusion == "dismax-0.3" else chosen.tie_breaker,
@@ -112,7 +161,13 @@ def make_plan(request: Request, settings: Settings, reader: Reader, embedder: Em
         projects=tuple(project.name for project in reader.scope),
         readiness=reader.readiness,
         unavailable=embedder if isinstance(embedder, str) and chosen.mode != "text" else None,
+        reranking=_reranking(request, chosen, reader, models.reranker),
     )
+    return _with_windows(plan, reader)
+
+
+def _with_windows(plan: Plan, reader: Reader) -> Plan:
+    """Each leg reads as many candidates as the page can need, but never fewer than the base."""
     lexicon = reader.lexicon
     unready = plan.readiness.total - plan.readiness.ready
     return replace(
@@ -120,6 +175,44 @@ def make_plan(request: Request, settings: Settings, reader: Reader, embedder: Em
         lexical_window=max(plan.base, lexicon.widest(plan.group, plan.end, "rows")),
         vector_window=max(plan.base, lexicon.widest(plan.group, plan.end, "chunks") + unready),
     )
+
+
+def _offset(request: Request, chosen: Settings, reader: Reader) -> int:
+    if request.cursor is None:
+        return (request.page - 1) * chosen.limit
+    if request.page != 1:
+        raise UsageError("a cursor and a page were given; a cursor already says where to go on. Give one of them.")
+    return unsealed(request.cursor, reader.key).offset
+
+
+def _reranking(request: Request, chosen: Settings, reader: Reader, reranker: CrossEncoder | str) -> Reranking:
+    wanted, why = _rerank_wanted(request, chosen, reader)
+    missing = reranker if wanted and isinstance(reranker, str) else None
+    if missing and chosen.rerank_failure == "error":
+        raise RerankFailed(f"reranking is not possible: {missing}")
+    return Reranking(
+        model=reranker.identity if wanted and not isinstance(reranker, str) else None,
+        why=why,
+        unavailable=missing,
+        depth=chosen.rerank_depth,
+        formula=RERANK_FORMULAS[chosen.rerank_formula],
+        weight=chosen.rerank_weight,
+        failure=chosen.rerank_failure,
+    )
+
+
+def _rerank_wanted(request: Request, chosen: Settings, reader: Reader) -> tuple[bool, str]:
+    if request.rerank is not None:
+        return request.rerank, "asked for" if request.rerank else "declined by the request"
+    if request.depth is not None:
+        return True, "asked for by naming a depth"
+    if not chosen.rerank:
+        return False, "off in the settings"
+    if chosen.mode == "text":
+        return False, "a text search is reranked only when asked"
+    if len(reader.scope) > 1:
+        return False, "several projects are reranked only when asked"
+    return True, "on in the settings"
 
 
 def _formula(chosen: Settings) -> str:
@@ -144,4 +237,6 @@ def _checked(request: Request) -> str:
 def _with(settings: Settings, request: Request) -> Settings:
     names = ("mode", "group", "limit", "fusion", "min_similarity")
     asked = {name: value for name in names if (value := getattr(request, name)) is not None}
+    if request.depth is not None:
+        asked["rerank_depth"] = request.depth
     return validated({**settings.model_dump(), **asked}, "this request") if asked else settings

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import regex
 
-from cutaway.index.reader import Entry, NoteCard, Reader, RowCard
+from cutaway.index.cards import Entry, NoteCard, RowCard
+from cutaway.index.reader import Reader
 from cutaway.model import ENTITY, ChunkId, NoteId, RowId, Span
 from cutaway.notes.analyzer import note_terms, note_tokens
 from cutaway.notes.source import Source
@@ -49,9 +50,8 @@ class Shelf(NamedTuple):
         return self.notes[note].source[start:end].decode("utf-8", "replace")
 
 
-def fetch(reader: Reader, page: Stage[RowId]) -> Shelf:
-    """Read what is needed to show a page."""
-    ids = [hit.id for hit in page.kept]
+def fetch(reader: Reader, ids: Sequence[RowId]) -> Shelf:
+    """Read what is needed to show some rows."""
     rows = reader.rows(ids)
     chunks = dict(reader.entries_of_rows(ids))
     for row, card in rows.items():
@@ -62,14 +62,18 @@ def fetch(reader: Reader, page: Stage[RowId]) -> Shelf:
 
 @stage
 def quote(
-    page: Stage[RowId], shelf: Shelf, idf: Mapping[str, float], *, lexical_leads: Sequence[RowId]
+    order: Stage[RowId], shelf: Shelf, idf: Mapping[str, float], *, lexical_leads: Sequence[RowId]
 ) -> Outcome[RowId]:
-    """Choose each result's passage: the chunk that stands for the row, or the one its words point to.
+    """Choose the passage of each result on the shelf: the chunk that stands for the row, or the one its words point to.
 
     Where words were the stronger signal, that is the chunk whose distinct query terms weigh most.
+    The other results are out of the page's reach and stay as they are.
     """
     kept = []
-    for hit in page.kept:
+    for hit in order.kept:
+        if hit.id not in shelf.rows:
+            kept.append(hit)
+            continue
         chosen = None if hit.id in lexical_leads else hit.via
         best = _most_terms(shelf, shelf.chunks.get(hit.id, ()), idf) if chosen is None else None
         kept.append(hit._replace(via=best.id if best else chosen))

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from cutaway.index.reader import Entry
+from cutaway.index.cards import Entry
 from cutaway.model import ChunkId, NoteId, RowId
 from cutaway.retrieval import fusion
 from cutaway.retrieval.gather import Evidence
-from cutaway.retrieval.plan import Plan
+from cutaway.retrieval.plan import FORMULAS, Plan
 from cutaway.retrieval.tracing import Dropped, K, Outcome, Scored, Stage, best_first, stage
 
 
-def rank(evidence: Evidence, plan: Plan) -> tuple[Stage[Any], ...]:
+class Ranking(NamedTuple):
+    """The stages of ranking; the last one has the order."""
+
+    stages: tuple[Stage[Any], ...]
+    fixed: int
+    """How many results at its head are the prefix: the same, in the same order, on every page."""
+    formula: str
+    """What the scores are: the plan's formula, or that of words alone where nothing else was read."""
+
+    @property
+    def order(self) -> Stage[RowId]:
+        return self.stages[-1]
+
+
+def rank(evidence: Evidence, plan: Plan) -> Ranking:
     """Rank the evidence so that a deeper page only ever appends.
 
     The prefix is ranked from the head of each leg, the first ``base`` candidates, whatever the
@@ -23,12 +37,14 @@ def rank(evidence: Evidence, plan: Plan) -> tuple[Stage[Any], ...]:
     words, near = _head(evidence.lexical, plan), _head(evidence.nearest, plan)
     heads = [leg for leg in (words, near) if leg is not None and leg.name == "head"]
     prefix = ranked(replace(evidence, lexical=words, nearest=near), plan)
-    if not heads or _width(prefix[-1], evidence, plan) >= plan.end:
-        return *heads, *prefix, *_grouped(prefix[-1], evidence, plan)
+    fixed = _width(prefix[-1], evidence, plan)
+    formula = plan.formula if evidence.nearest else FORMULAS["text"]
+    if not heads or fixed >= plan.end:
+        return Ranking((*heads, *prefix, *_grouped(prefix[-1], evidence, plan)), fixed, formula)
     window = ranked(evidence, plan)
     order = append(prefix[-1], window[-1], first_seen(evidence, window))
     labelled = (replace(step, name=f"prefix.{step.name}") for step in (*heads, *prefix))
-    return *labelled, *window, order, *_grouped(order, evidence, plan)
+    return Ranking((*labelled, *window, order, *_grouped(order, evidence, plan)), fixed, formula)
 
 
 def ranked(evidence: Evidence, plan: Plan) -> tuple[Stage[Any], ...]:
@@ -178,10 +194,7 @@ def append(prefix: Stage[RowId], window: Stage[RowId], seen: Mapping[RowId, int]
     newcomers = [hit for hit in window.kept if hit.id not in prefix.ranks]
     queue = sorted(newcomers, key=lambda hit: (seen[hit.id], hit.id))
     floor = min((hit.score for hit in prefix.kept), default=1.0)
-    tail = tuple(
-        hit._replace(score=round(floor / place, fusion.DIGITS), parts=(), mark="slid")
-        for place, hit in enumerate(queue, start=2)
-    )
+    tail = tuple(hit._replace(score=floor / place, parts=(), mark="slid") for place, hit in enumerate(queue, start=2))
     return Outcome((*prefix.kept, *tail), remark=f"{len(tail)} behind a prefix of {len(prefix.kept)}")
 
 

@@ -74,6 +74,10 @@ def _search_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--page", type=int, default=1, metavar="N", help="which page (default: 1)")
     command.add_argument("--fusion", choices=("calibrated-dismax", "dismax-0.3", "rrf"), help="how the legs are joined")
     command.add_argument("--min-similarity", type=float, metavar="X", help="cosine below which similarity is silent")
+    command.add_argument("--cursor", metavar="TEXT", help="go on where an answer ended (its `cursor` in JSON)")
+    rerank = argparse.BooleanOptionalAction
+    command.add_argument("--rerank", action=rerank, help="let a cross-encoder reorder the best results, or not")
+    command.add_argument("--depth", type=int, metavar="N", help="how many it reads (default: 20); turns it on")
     _scope(command)
 
 
@@ -90,8 +94,8 @@ def _command(parsers: _Parsers, name: str, target: str, summary: str) -> argpars
     module, function = target.split(":")
 
     def run(options: argparse.Namespace) -> int:
-        if "query" in options:  # the model loads in the background while the rest is imported
-            options.embedder = import_module("cutaway.faces.cli.prepare").embedder_for_search(options)
+        if "query" in options:  # models load in the background while the rest is imported
+            options.models = import_module("cutaway.faces.cli.prepare").models_for_search(options)
         code: int = getattr(import_module(f"cutaway.faces.cli.{module}"), function)(options)
         return code
 

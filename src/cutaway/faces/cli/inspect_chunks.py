@@ -9,9 +9,9 @@ from rich.markup import escape
 from rich.text import Text
 
 from cutaway.errors import NotIndexed
+from cutaway.faces.chunk_maps import ChunkMapOut, ChunkOut, MapRowOut, NotIndexedOut
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.session import reading, screen
-from cutaway.faces.diagnostics import ChunkMapOut, ChunkOut, MapRowOut, NotIndexedOut
 from cutaway.inspector.chunk_map import chunk_map
 
 _STATE_STYLE = {"ready": "green", "pending": "yellow", "failed": "red"}

@@ -14,12 +14,14 @@ from rich.text import Text
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.search import answered, bar, footer, print_warnings
 from cutaway.faces.cli.session import reading, screen
-from cutaway.faces.diagnostics import TraceOut
 from cutaway.faces.schemas import SearchOut
-from cutaway.index.reader import NoteCard, Readiness
+from cutaway.faces.traces import TraceOut
+from cutaway.index.cards import NoteCard, Readiness
 from cutaway.inspector.journeys import RETURNED, Candidate, Step, candidates, misses
+from cutaway.inspector.reranking import Movement, reranked
 from cutaway.model import NoteId, RowId
 from cutaway.retrieval.pipeline import Answer
+from cutaway.retrieval.plan import Plan, Reranking
 from cutaway.retrieval.quote import quoted
 from cutaway.retrieval.tracing import Scored, Stage
 
@@ -28,7 +30,7 @@ _LISTED_MISSES, _LISTED_CHUNKS = 20, 6
 
 def run(options: argparse.Namespace) -> int:
     with reading(options) as session:
-        answer = answered(options, session)
+        answer = answered(options, session, inspecting=True)
         notes = session.reader.notes({candidate.note for candidate in candidates(answer)})
     if options.json:
         screen().out(TraceOut.of(answer, notes).as_json())
@@ -78,19 +80,41 @@ def _print_head(console: Console, answer: Answer) -> None:
             style="dim",
             soft_wrap=True,
         )
+    console.print(Text().append("rerank  ", style="dim").append(_reranking(answer)), soft_wrap=True)
     console.print()
+
+
+def _reranking(answer: Answer) -> str:
+    """In one line, what the cross-encoder did, or why it did nothing."""
+    plan, found = answer.plan.reranking, reranked(answer)
+    if found.fallback:
+        return f"none: {found.fallback}"
+    if not found.movements:
+        return f"none ({plan.why})" if plan.model is None else "none (nothing to read)"
+    remembered = sum(movement.remembered for movement in found.movements)
+    known = f" ({remembered} remembered)" if remembered else ""
+    weight = f", weight {plan.weight:g}" if plan.formula.startswith("blend") else ""
+    model = (plan.model or "").removesuffix("/sigmoid-4")
+    read = f"read the first {len(found.movements)} of {len(found.movements) + found.tail}{known}"
+    return f"{model} {read} in {(found.seconds or 0) * 1000:,.0f} ms, {plan.formula}{weight}"
 
 
 def _print_plan(console: Console, answer: Answer) -> None:
     console.print("[bold]plan[/]")
-    for name in answer.plan.__slots__:
-        value = getattr(answer.plan, name)
-        if isinstance(value, Readiness):
-            said = ", ".join(f"{count:,} {state}" for state, count in value._asdict().items())
-        else:
-            said = ", ".join(map(str, value)) if isinstance(value, tuple) else value
-        console.print(Text(f"  {name:<20} {said}"), soft_wrap=True)
+    for name, value in _plan_lines(answer.plan):
+        console.print(Text(f"  {name:<20} {value}"), soft_wrap=True)
     console.print()
+
+
+def _plan_lines(plan: Plan) -> Iterator[tuple[str, object]]:
+    for name in plan.__slots__:
+        value = getattr(plan, name)
+        if isinstance(value, Readiness):
+            yield name, ", ".join(f"{count:,} {state}" for state, count in value._asdict().items())
+        elif isinstance(value, Reranking):
+            yield from ((f"rerank {field}", chosen) for field, chosen in value._asdict().items())
+        else:
+            yield name, ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 def _print_funnel(console: Console, answer: Answer) -> None:
@@ -111,18 +135,31 @@ def _funnel_row(stage: Stage[Any]) -> tuple[str, ...]:
 def _print_hits(console: Console, answer: Answer, notes: dict[NoteId, NoteCard]) -> None:
     if answer.page:
         by_row = {candidate.row: candidate for candidate in candidates(answer)}
+        moved = {movement.row: movement for movement in reranked(answer).movements}
         best = max(hit.score for hit in answer.page)
-        rows = []
+        rows: list[tuple[Text | str, ...]] = []
         for place, hit in enumerate(answer.page, start=answer.plan.offset + 1):
-            note = notes[by_row[hit.id].note]
-            share = bar(hit.score / best if best else 0)
+            legs = _leg_scores(by_row[hit.id].steps)
             score = Text(f"{hit.score:.3f}").append(f" {hit.mark}" if hit.mark == "slid" else "", style="dim")
-            scores = (*_leg_scores(by_row[hit.id].steps), score, Text(share, style="cyan"))
-            rows.append((str(place), note.title, *scores, _passage(answer, hit)))
-        header = ("#", "note", "bm25", "cosine", "score", "", "best passage")
-        console.print(columns(header, rows, console.width, right="0234", flex="16"))
+            share = Text(bar(hit.score / best if best else 0), style="cyan")
+            scores = (*_reread(moved.get(hit.id)), score) if moved else (score, share)
+            rows.append((str(place), notes[by_row[hit.id].note].title, *legs, *scores, _passage(answer, hit)))
+        between = ("fused", "rerank", "", "score") if moved else ("score", "")
+        header = ("#", "note", "bm25", "cosine", *between, "best passage")
+        right = "023467" if moved else "0234"
+        console.print(columns(header, rows, console.width, right=right, flex=f"1{len(header) - 1}"))
     console.print(footer(SearchOut.of(answer)), style="dim", soft_wrap=True)
     console.print()
+
+
+def _reread(movement: Movement | None) -> tuple[Text, ...]:
+    """What a result had before, what the cross-encoder gave it, how far it moved; a dash for the tail."""
+    if movement is None:
+        return Text("tail", style="dim"), Text("—", style="dim"), Text("")
+    risen = f"{'↑' if movement.moved > 0 else '↓'}{abs(movement.moved)}" if movement.moved else "="
+    style = "green" if movement.moved > 0 else "red" if movement.moved < 0 else "dim"
+    given = [Text(f"{place.score:.3f} ").append(f"{f'({place.rank})':>4}", style="dim") for place in movement[1:3]]
+    return *given, Text(risen, style=style)
 
 
 def _passage(answer: Answer, hit: Scored[RowId]) -> Text:
@@ -178,10 +215,12 @@ def _similarity(answer: Answer, candidate: Candidate) -> Iterator[tuple[str, str
 
 def _fused(candidate: Candidate, tie_breaker: float) -> Iterator[tuple[str, str]]:
     for step in candidate.steps:
+        shares = " + ".join(f"{name} {given:.9f}" for name, given in step.parts)
         if step.parts and step.stage in ("fuse", "fuse_ranks"):
-            shares = " + ".join(f"{name} {given:.9f}" for name, given in step.parts)
             weighed = f" (the weaker counts {tie_breaker:g})" if step.stage == "fuse" else ""
             yield "score", f"{shares} = {step.score:.9f}{weighed}"
+        elif step.parts and step.stage in ("blend", "replace_scores"):
+            yield "reranked", f"{shares} = {step.score:.9f}"
 
 
 def _calibrated(candidate: Candidate, name: str) -> str:

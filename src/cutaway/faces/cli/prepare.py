@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cutaway.config import Settings, default_home, load_settings
 from cutaway.errors import ModelUnavailable
+from cutaway.models.cross_encoder import CrossEncoder, named_cross_encoder
 from cutaway.models.embedder import Embedder, named_embedder
 
 
@@ -24,9 +25,21 @@ def embedder_or_reason(settings: Settings, at_once: bool = False) -> Embedder | 
         return str(reason)
 
 
-def embedder_for_search(options: argparse.Namespace) -> Embedder | str:
-    """The embedder of a search, already loading; a text search needs none."""
+def cross_encoder_or_reason(settings: Settings) -> CrossEncoder | str:
+    """The configured cross-encoder, already loading, or why there is none."""
+    try:
+        return named_cross_encoder(settings, at_once=True) or "no reranker is configured (reranker = none)"
+    except ModelUnavailable as reason:
+        return str(reason)
+
+
+def models_for_search(options: argparse.Namespace) -> tuple[Embedder | str, CrossEncoder | str]:
+    """The models a search will ask, already loading; one it will not ask is not touched."""
     settings = load_settings(home_of(options))
-    if (options.mode or settings.mode) == "text":
-        return "text search needs no embedder"
-    return embedder_or_reason(settings, at_once=True)
+    text = (options.mode or settings.mode) == "text"
+    asked = options.depth is not None if options.rerank is None else options.rerank
+    wanted = asked or (options.rerank is None and settings.rerank and not text)
+    return (
+        "text search needs no embedder" if text else embedder_or_reason(settings, at_once=True),
+        cross_encoder_or_reason(settings) if wanted else "reranking was not asked for",
+    )

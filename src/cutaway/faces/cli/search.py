@@ -10,8 +10,9 @@ from rich.text import Text
 
 from cutaway.faces.cli.session import Session, reading, screen
 from cutaway.faces.schemas import HitOut, SearchOut
+from cutaway.index.state import ScoreCache
 from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import Request
+from cutaway.retrieval.plan import Models, Request
 
 _SNIPPET_CHARS, _LINE_CELLS, _INDENT = 260, 100, "    "
 _BAR_CELLS = 10
@@ -29,18 +30,23 @@ def run(options: argparse.Namespace) -> int:
     return 0 if shown.hits else 1
 
 
-def answered(options: argparse.Namespace, session: Session) -> Answer:
-    """Run the search that was typed."""
+def answered(options: argparse.Namespace, session: Session, inspecting: bool = False) -> Answer:
+    """Run the search that was typed. *inspecting* writes nothing, not even what the reranker said."""
     request = Request(
         text=" ".join(options.query),
         mode=options.mode,
         group=options.group,
         limit=options.limit,
         page=options.page,
+        cursor=options.cursor,
         fusion=options.fusion,
         min_similarity=options.min_similarity,
+        rerank=options.rerank,
+        depth=options.depth,
     )
-    return search(request, session.settings, session.reader, options.embedder)
+    cache = ScoreCache(session.home, session.settings.rerank_cache, read_only=inspecting)
+    embedder, reranker = options.models
+    return search(request, session.settings, session.reader, Models(embedder, reranker, cache))
 
 
 def _print(answer: SearchOut) -> None:

@@ -1,0 +1,142 @@
+"""The JSON of the inspector: notes as the index holds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from cutaway.errors import NotIndexed
+from cutaway.faces.schemas import Out
+from cutaway.index.cards import Entry, NoteCard, Readiness
+from cutaway.inspector.chunk_map import ChunkMap
+
+
+class ChunkOut(Out):
+    """A chunk as the manifest holds it."""
+
+    id: int
+    locator: str
+    ordinal: int
+    start: int
+    end: int
+    lines: tuple[int, int]
+    heading_path: tuple[str, ...]
+    tokens: int | None
+    text: str
+    context: str
+    text_hash: str
+    state: str
+    error: str | None
+    embedding_identity: str | None
+    index_identity: str | None
+    updated_at: str
+
+    @classmethod
+    def of(cls, note: NoteCard, entry: Entry) -> ChunkOut:
+        same = ("id", "ordinal", "start", "end", "lines", "heading_path", "tokens", "context", "state", "error")
+        identity = ("embedding_identity", "index_identity", "updated_at")
+        return cls(
+            locator=f"{note.path}#{entry.ordinal}",
+            text=note.source[entry.start : entry.end].decode("utf-8"),
+            text_hash=entry.text_hash.hex(),
+            **{name: getattr(entry, name) for name in (*same, *identity)},
+        )
+
+
+class MapRowOut(Out):
+    kind: str
+    id: int
+    title: str
+    start: int
+    end: int
+    chunks: tuple[ChunkOut, ...]
+
+
+class SkipOut(Out):
+    start: int
+    end: int
+    reason: str
+
+
+class NoteOut(Out):
+    """A note and what its frontmatter says."""
+
+    id: int
+    project: str
+    path: str
+    title: str
+    aliases: tuple[str, ...]
+    permalink: str | None
+    type: str | None
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    bytes: int
+    problem: str | None
+    indexed_at: str
+
+    @classmethod
+    def of(cls, note: NoteCard) -> NoteOut:
+        same = ("id", "path", "title", "aliases", "permalink", "type", "tags", "metadata", "problem", "indexed_at")
+        values = {name: getattr(note, name) for name in same}
+        return cls(project=note.project.name, bytes=len(note.source), **values)
+
+
+class ReadinessOut(Out):
+    ready: int
+    pending: int
+    failed: int
+    total: int
+
+    @classmethod
+    def of(cls, readiness: Readiness) -> ReadinessOut:
+        return cls(**readiness._asdict(), total=readiness.total)
+
+
+class ChunkMapOut(Out):
+    """A note as the index sees it."""
+
+    note: NoteOut
+    freshness: str
+    reason: str | None
+    readiness: ReadinessOut
+    covered: int = Field(description="Bytes that are in a chunk; the others are listed as skipped.")
+    rows: tuple[MapRowOut, ...]
+    skipped: tuple[SkipOut, ...]
+
+    @classmethod
+    def of(cls, found: ChunkMap) -> ChunkMapOut:
+        return cls(
+            note=NoteOut.of(found.note),
+            freshness=found.freshness,
+            reason=found.reason,
+            readiness=ReadinessOut.of(found.readiness),
+            covered=found.covered,
+            rows=tuple(
+                MapRowOut(
+                    kind=row.id.kind,
+                    id=row.id.number,
+                    title=row.title,
+                    start=row.start,
+                    end=row.end,
+                    chunks=tuple(ChunkOut.of(found.note, entry) for entry in found.chunks[row.id]),
+                )
+                for row in found.rows
+            ),
+            skipped=tuple(SkipOut(**skip._asdict()) for skip in found.note.skips),
+        )
+
+
+class NotIndexedOut(Out):
+    """A file that the index does not hold, in the shape of a chunk map."""
+
+    note: dict[str, str]
+    freshness: str = "not_indexed"
+    reason: str
+    readiness: ReadinessOut = ReadinessOut(ready=0, pending=0, failed=0, total=0)
+    rows: tuple[MapRowOut, ...] = ()
+    skipped: tuple[SkipOut, ...] = ()
+
+    @classmethod
+    def of(cls, missing: NotIndexed) -> NotIndexedOut:
+        return cls(note={"project": missing.project, "path": missing.path}, reason=missing.reason)

@@ -1,0 +1,78 @@
+"""What the store gives out: chunks, rows and notes as they are stored."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from cutaway.model import ChunkId, NoteId, Project, RowId, Skip
+
+
+class Entry(NamedTuple):
+    """A chunk as the manifest holds it."""
+
+    id: ChunkId
+    row: RowId
+    note: NoteId
+    ordinal: int
+    start: int
+    end: int
+    lines: tuple[int, int]
+    headings: str
+    context: str
+    tokens: int | None
+    text_hash: bytes
+    state: str
+    error: str | None
+    embedding_identity: str | None
+    index_identity: str | None
+    updated_at: str
+
+    @property
+    def heading_path(self) -> tuple[str, ...]:
+        """The headings over the chunk. Unpacked only when asked for: a search reads hundreds of entries."""
+        return tuple(json.loads(self.headings))
+
+
+class RowCard(NamedTuple):
+    """A row as stored."""
+
+    id: RowId
+    note: NoteId
+    title: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoteCard:
+    """A note as stored."""
+
+    id: NoteId
+    project: Project
+    path: str
+    title: str
+    aliases: tuple[str, ...]
+    permalink: str | None
+    type: str | None
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    source: bytes
+    hash: bytes
+    form: str
+    skips: tuple[Skip, ...]
+    problem: str | None
+    indexed_at: str
+
+
+class Readiness(NamedTuple):
+    """How many chunks are in each state."""
+
+    ready: int = 0
+    pending: int = 0
+    failed: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.ready + self.pending + self.failed

@@ -1,0 +1,92 @@
+"""The state file: what cannot be derived from the notes, or is too dear to lose with the index.
+
+It lies beside the index and outlives it. Today it holds the cross-encoder's scores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS relevance (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    model TEXT NOT NULL,
+    query BLOB NOT NULL,
+    document BLOB NOT NULL,
+    score REAL NOT NULL,
+    UNIQUE (model, query, document)
+);
+"""
+_BUSY_MS = 200  # a score that is not kept costs less than waiting
+
+
+def state_file(home: Path) -> Path:
+    """The file that holds a home's state."""
+    return home / "state.sqlite"
+
+
+class ScoreCache:
+    """Scores of cross-encoders by model identity, query and document: at most *capacity*, the oldest go first.
+
+    Texts are kept as hashes only. Not being able to read or write is never a failure of the search:
+    ``trouble`` says what went wrong.
+    """
+
+    def __init__(self, home: Path, capacity: int, *, read_only: bool = False) -> None:
+        self._file, self._capacity, self._read_only = state_file(home), capacity, read_only
+        self.trouble: str | None = None
+
+    def scores(self, model: str, query: str, documents: Sequence[str]) -> dict[str, float]:
+        """The known scores, by document."""
+        if not self._file.is_file() or not self._capacity:
+            return {}
+        by_hash = {hashed(document): document for document in documents}
+        try:
+            connection = self._opened(apsw.SQLITE_OPEN_READONLY)
+            try:
+                asked = "SELECT document, score FROM relevance WHERE model = ? AND query = ?"
+                known: list[tuple[Any, ...]] = connection.execute(asked, (model, hashed(query))).fetchall()
+            finally:
+                connection.close()
+        except apsw.Error as error:
+            self.trouble = f"remembered scores could not be read: {error}"
+            return {}
+        return {by_hash[document]: score for document, score in known if document in by_hash}
+
+    def keep(self, model: str, query: str, scores: Mapping[str, float]) -> None:
+        """Remember scores by document."""
+        if self._read_only or not self._capacity or not scores:
+            return
+        rows = [(model, hashed(query), hashed(document), score) for document, score in scores.items()]
+        try:
+            connection = self._opened(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+            try:
+                with connection:
+                    connection.execute(_TABLES)
+                    connection.executemany(
+                        "INSERT OR REPLACE INTO relevance (model, query, document, score) VALUES (?, ?, ?, ?)", rows
+                    )
+                    connection.execute(
+                        "DELETE FROM relevance WHERE id <="
+                        " (SELECT id FROM relevance ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                        (self._capacity,),
+                    )
+            finally:
+                connection.close()
+        except apsw.Error as error:
+            self.trouble = f"scores could not be kept: {error}"
+
+    def _opened(self, flags: int) -> apsw.Connection:
+        connection = apsw.Connection(str(self._file), flags=flags)
+        connection.set_busy_timeout(_BUSY_MS)
+        return connection
+
+
+def hashed(text: str) -> bytes:
+    """What stands for a text in the state file."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
