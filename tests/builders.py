@@ -85,7 +85,7 @@ class LengthReranker:
         self.calls = 0
         self.read: list[str] = []
 
-    def relevance(self, query: str, documents: Sequence[str]) -> list[float]:
+    def relevance(self, query: str, documents: Sequence[str]) -> list[float]:  # noqa: ARG002
         self.calls += 1
         self.read += documents
         scores = [min(len(document) // 20, 10) / 10 for document in documents]
