@@ -28,4 +28,5 @@ def check_golden(name: str, shown: str, *hidden: object) -> None:
 def without_times(table: str) -> str:
     """A funnel with its milliseconds hidden, and the spacing that depends on how many digits they have."""
     hidden = re.sub(r"(?m)^([a-z_.]+ +[\d,—]+ +[\d,]+(?: +[\d,]+)? +)[\d.]+", lambda row: row[1].rstrip() + " t", table)
+    hidden = re.sub(r" in [\d,]+ ms", " in t ms", hidden)
     return re.sub(r" {2,}", "  ", hidden)

@@ -1,4 +1,4 @@
-"""The command line in process, over the example vault, with a model whose values do not matter."""
+"""The command line in process, over the example vault, with models whose values do not matter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from builders import Cutaway, HashEmbedder, Ran
+from builders import Cutaway, HashEmbedder, LengthReranker, Ran
 from cutaway.faces.cli import index, prepare
 from cutaway.faces.cli.main import main
 
@@ -21,6 +21,7 @@ def cutaway(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     monkeypatch.setenv("COLUMNS", "100")
     for module in (index, prepare):
         monkeypatch.setattr(module, "named_embedder", lambda *_, **__: HashEmbedder())
+    monkeypatch.setattr(prepare, "named_cross_encoder", lambda *_, **__: LengthReranker())
 
     def run(*arguments: str) -> Ran:
         try:
