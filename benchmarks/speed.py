@@ -22,6 +22,7 @@ from cutaway.config import Settings
 from cutaway.index.projects import projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import index_file, open_reader
+from cutaway.models.cross_encoder import named_cross_encoder
 from cutaway.models.embedder import named_embedder
 from cutaway.retrieval.pipeline import search
 from cutaway.retrieval.plan import Models, Request
@@ -86,14 +87,23 @@ def _warm(home: Path) -> None:
     reader = Reader(connection, tuple(projects_of(connection)))
     embedder.embed(["warm"])
     alone = statistics.median(_seconds(lambda query=query: embedder.embed([query])) for query in QUERIES * 4)
-    for mode in ("text", "vector", "hybrid"):
+    models = Models(embedder, named_cross_encoder(Settings()) or "none")
+    for mode, depth in (
+        ("text", None),
+        ("vector", None),
+        ("hybrid", None),
+        ("hybrid", 10),
+        ("hybrid", 20),
+        ("hybrid", 50),
+    ):
 
-        def once(query: str, mode: str = mode) -> object:
-            return search(Request(query, mode=mode), Settings(), reader, Models(embedder))  # type: ignore[arg-type]
+        def once(query: str, mode: str = mode, depth: int | None = depth) -> object:
+            return search(Request(query, mode=mode, depth=depth), Settings(), reader, models)  # type: ignore[arg-type]
 
         once(QUERIES[0])
-        median = statistics.median(_seconds(lambda query=query: once(query)) for query in QUERIES * 4)
-        _row(f"warm {mode} search", f"{median * 1000:.1f} ms", median / alone, "embedding the query")
+        median = statistics.median(_seconds(lambda query=query: once(query)) for query in QUERIES * (1 if depth else 4))
+        name = f"warm {mode}, {depth} reranked" if depth else f"warm {mode} search"
+        _row(name, f"{median * 1000:.1f} ms", median / alone, "embedding the query")
 
 
 def _run(*arguments: str, home: Path) -> tuple[float, float]:

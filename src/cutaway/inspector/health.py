@@ -59,6 +59,14 @@ def examine(reader: Reader, identity: str) -> list[Finding]:
     return findings
 
 
+def examine_reranker(identity: str | None, missing: str | None, wanted: bool) -> Finding:
+    """Whether searches can be reranked: by which cross-encoder, or why not."""
+    if identity is None:
+        return Finding("warning" if wanted else "note", "reranker", None, None, f"none: {missing}")
+    used = "every vector and hybrid search uses" if wanted else "off in the settings; --rerank uses"
+    return Finding("ok", "reranker", None, None, f"{used} {identity}")
+
+
 def _integrity(reader: Reader) -> Iterator[Finding]:
     faults = reader.integrity_faults()
     for fault in faults:

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cutaway.errors import ModelUnavailable
+from cutaway.errors import ModelUnavailable, RerankFailed
 from cutaway.models.cross_encoder import squashed
 from cutaway.models.embedder import Vectors
+from cutaway.notes.tokenizer import MOST_UNKNOWN
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -169,7 +170,8 @@ class OnnxEmbedder:
 class OnnxCrossEncoder:
     """A cross-encoder: query and document in one text, one logit out.
 
-    A query may take half of what the model reads; the document is cut at the rest.
+    A query may take half of what the model reads; the document is cut at the rest. A query in a
+    script the model does not know is refused: its scores would mean nothing.
     """
 
     def __init__(self, files: ModelFiles) -> None:
@@ -182,6 +184,8 @@ class OnnxCrossEncoder:
         self._session.prepare()
 
     def relevance(self, query: str, documents: Sequence[str]) -> list[float]:
+        if (share := self._tokenizer.unknown(query)) >= MOST_UNKNOWN:
+            raise RerankFailed(f"the reranker does not know {share:.0%} of this query's tokens")
         asked = self._tokenizer.head(query, self._tokenizer.limit // 2)
         pair = lambda document: self._tokenizer.truncated(document, after=asked)  # noqa: E731
         return [squashed(float(output[0, 0])) for output in self._session.outputs(pair, documents)]

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+# A model has nothing to say of a text with a larger share of tokens it does not know.
+# English queries have none, queries in Chinese half and more: measured on questions in five languages.
+MOST_UNKNOWN = 0.25
+
 
 class Tokenizer(Protocol):
     """The embedder's own tokenizer."""

@@ -14,12 +14,10 @@ from cutaway.index.reader import Reader
 from cutaway.index.vectors import Vector
 from cutaway.model import ChunkId, NoteId, RowId
 from cutaway.models.embedder import Embedder, embedded
+from cutaway.notes.tokenizer import MOST_UNKNOWN
 from cutaway.retrieval.bm25 import FIELD_WEIGHTS, K1, B, Bm25
 from cutaway.retrieval.plan import Plan
 from cutaway.retrieval.tracing import Outcome, Scored, Stage, stage
-
-# English queries have none, queries in Chinese half and more: measured on questions in five languages.
-MOST_UNKNOWN = 0.25
 
 
 @dataclass(frozen=True, slots=True)

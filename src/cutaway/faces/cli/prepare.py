@@ -25,10 +25,10 @@ def embedder_or_reason(settings: Settings, at_once: bool = False) -> Embedder | 
         return str(reason)
 
 
-def cross_encoder_or_reason(settings: Settings) -> CrossEncoder | str:
-    """The configured cross-encoder, already loading, or why there is none."""
+def cross_encoder_or_reason(settings: Settings, at_once: bool = False) -> CrossEncoder | str:
+    """The configured cross-encoder, or why there is none; *at_once* when it is about to read."""
     try:
-        return named_cross_encoder(settings, at_once=True) or "no reranker is configured (reranker = none)"
+        return named_cross_encoder(settings, at_once) or "no reranker is configured (reranker = none)"
     except ModelUnavailable as reason:
         return str(reason)
 
@@ -41,5 +41,5 @@ def models_for_search(options: argparse.Namespace) -> tuple[Embedder | str, Cros
     wanted = asked or (options.rerank is None and settings.rerank and not text)
     return (
         "text search needs no embedder" if text else embedder_or_reason(settings, at_once=True),
-        cross_encoder_or_reason(settings) if wanted else "reranking was not asked for",
+        cross_encoder_or_reason(settings, at_once=True) if wanted else "reranking was not asked for",
     )

@@ -8,8 +8,9 @@ from typing import Any
 
 from rich.markup import escape
 
+from cutaway.faces.cli.prepare import cross_encoder_or_reason
 from cutaway.faces.cli.session import Session, reading, screen
-from cutaway.inspector.health import Finding, examine, overview
+from cutaway.inspector.health import Finding, examine, examine_reranker, overview
 
 
 def status(options: argparse.Namespace) -> int:
@@ -26,6 +27,9 @@ def doctor(options: argparse.Namespace) -> int:
     with reading(options) as session:
         embedder = session.embedder()
         findings = examine(session.reader, embedder if isinstance(embedder, str) else embedder.identity)
+        reranker = cross_encoder_or_reason(session.settings)
+        known, missing = (None, reranker) if isinstance(reranker, str) else (reranker.identity, None)
+        findings.append(examine_reranker(known, missing, session.settings.rerank))
     if options.json:
         screen().out(json.dumps([finding._asdict() for finding in findings], indent=2))
     else:
