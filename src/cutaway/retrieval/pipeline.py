@@ -42,8 +42,16 @@ class Answer:
     weak: bool
     fused_by: str
     """What the scores were before reranking."""
-    cursor: str | None
-    """Where the next page starts; None after the last one."""
+    place: Cursor
+    """Where this page starts, in which order."""
+    key: str
+    """What the index signs cursors with."""
+
+    @property
+    def cursor(self) -> str | None:
+        """Where the next page starts; None after the last one."""
+        end = self.plan.offset + self.plan.limit
+        return sealed(self.place._replace(offset=end), self.key) if self.has_more else None
 
     @property
     def page(self) -> tuple[Scored[RowId], ...]:
@@ -79,37 +87,43 @@ def search(request: Request, settings: Settings, reader: Reader, models: Models)
     appends; one embedding, one read of each leg and at most one call of the reranker per request.
     Raises UsageError, StaleCursor, and RerankFailed where the settings want an error.
     """
-    models = replace(models, embedder=_usable(reader, models.embedder))
+    models = usable(models, reader)
     plan = make_plan(request, settings, reader, models)
-    here = Cursor(plan.offset, digest(plan.asked), digest(plan.decided_by), reader.generation)
     there = unsealed(request.cursor, reader.key) if request.cursor else None
     if there:
-        check_unchanged(there, here)
-    evidence = gather(plan, reader, models.embedder)
+        check_unchanged(there, _place(plan, reader))
+    answer = answered(plan, gather(plan, reader, models.embedder), reader, models)
+    if there:
+        check_outcome(there, answer.place, "; ".join(part.reason for part in answer.degraded))
+    return answer
+
+
+def answered(plan: Plan, evidence: Evidence, reader: Reader, models: Models) -> Answer:
+    """Everything after the legs were read: one plan's answer from its evidence."""
     ranking = rank(evidence, plan)
     shelf = fetch(reader, _within_reach(ranking, plan))
     shown = quote(ranking.order, shelf, evidence.idf, lexical_leads=_lexical_leads(shelf.rows, ranking.stages))
     reordered = reranked(shown, ranking, shelf, plan, models)
     order = reordered[-1] if reordered and reordered[-1].name in _REORDERING else shown
     page = cut(order, offset=plan.offset, limit=plan.limit)
-    degraded = tuple(_degraded(plan, evidence, reordered))
-    here = _turned_out(here, order, ranking.fixed, evidence)
-    if there:
-        check_outcome(there, here, "; ".join(part.reason for part in degraded))
-    total = len(ranking.order.kept) if evidence.nearest else evidence.matched(plan.group)
-    end = plan.offset + plan.limit
     return Answer(
         plan=plan,
         stages=(*evidence.legs, *ranking.stages, shown, *reordered, page),
         evidence=evidence,
         shelf=shelf,
-        degraded=degraded,
-        total=total,
+        degraded=tuple(_degraded(plan, evidence, reordered)),
+        total=len(ranking.order.kept) if evidence.nearest else evidence.matched(plan.group),
         total_is_exact=evidence.nearest is None or _exhausted(plan, evidence, ranking.stages),
         weak=_weak(plan, evidence, ranking.order),
         fused_by=ranking.formula,
-        cursor=sealed(here._replace(offset=end), reader.key) if total > end else None,
+        place=_turned_out(_place(plan, reader), order, ranking.fixed, evidence),
+        key=reader.key,
     )
+
+
+def usable(models: Models, reader: Reader) -> Models:
+    """The models, with the reason in the embedder's place where this index cannot be searched with it."""
+    return replace(models, embedder=_usable(reader, models.embedder))
 
 
 @stage
@@ -128,6 +142,10 @@ def _within_reach(ranking: Ranking, plan: Plan) -> list[RowId]:
     read = min(plan.reranking.depth, ranking.fixed) if plan.reranking.model else 0
     kept = ranking.order.kept
     return list(dict.fromkeys(hit.id for hit in (*kept[:read], *kept[plan.offset : plan.offset + plan.limit])))
+
+
+def _place(plan: Plan, reader: Reader) -> Cursor:
+    return Cursor(plan.offset, digest(plan.asked), digest(plan.decided_by), reader.generation)
 
 
 def _turned_out(here: Cursor, order: Stage[RowId], fixed: int, evidence: Evidence) -> Cursor:
