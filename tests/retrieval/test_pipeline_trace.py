@@ -33,6 +33,9 @@ FEEDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "normalize": (WORDS,),
     "fuse": (("calibrate_lexical", "normalize"), ("calibrate_similarity", "threshold")),
     "fuse_ranks": (WORDS, ("threshold",)),
+    "blend": (("quote",), ("rerank",)),
+    "replace_scores": (("quote",), ("rerank",)),
+    "cut": (("blend", "replace_scores", "quote"),),
 }
 COMPLETIONS = {
     "complete_lexical": (WORDS, ("threshold",)),
@@ -69,7 +72,7 @@ def traced(answered: Answer) -> Iterator[tuple[Stage[Any], list[Stage[Any]]]]:
             given_ = [next(executed[name] for name in names if name in executed) for names in feeds]
         elif step.name == "append":
             given_ = [next(done[name] for name in LAST if name in done) for done in (passes[True], passes[False])]
-        else:  # group, cut and quote read the stage before them
+        else:  # group, quote and rerank read the stage before them
             assert before is not None
             given_ = [before]
         executed[label(step)] = before = step

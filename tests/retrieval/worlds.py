@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hypothesis import strategies as st
 
-from builders import HashEmbedder, index_vault, opened, write_vault
-from cutaway.config import Settings
+from builders import HashEmbedder, LengthReranker, index_vault, opened, write_vault
+from cutaway.config import RerankFormula, Settings
 from cutaway.index.projects import projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer
@@ -22,15 +23,41 @@ SETTINGS = Settings(chunk_chars=100, window=10)
 WORDS = ("red", "green", "blue", "sun", "moon")
 QUERIES = ("red", "blue sun", "moon violet", "red green blue", "sun sun moon green", "violet")
 
+
+@dataclass(frozen=True, slots=True)
+class Asked(Request):
+    """A request, and the setting that a request cannot name."""
+
+    rerank_formula: RerankFormula = "blend"
+
+
 seeds = st.integers(0, 23)
 requests = st.builds(
-    Request,
+    Asked,
     text=st.sampled_from(QUERIES),
     mode=st.sampled_from(["text", "vector", "hybrid"]),
     group=st.sampled_from(["note", "row"]),
     fusion=st.sampled_from(["calibrated-dismax", "dismax-0.3", "rrf"]),
     min_similarity=st.sampled_from([None, 0.6, 0.8]),
+    rerank=st.booleans(),
+    depth=st.sampled_from([1, 3, 10, 50]),
+    rerank_formula=st.sampled_from(["blend", "replace"]),
 )
+
+
+class Judge:
+    """A reranker that gives what a function makes of the documents. Counts its calls and keeps what it was given."""
+
+    def __init__(self, judge: Callable[[Sequence[str]], Any], identity: str = "judge") -> None:
+        self.judge = judge
+        self.identity = identity
+        self.calls = 0
+        self.read: list[str] = []
+
+    def relevance(self, query: str, documents: Sequence[str]) -> Any:  # noqa: ARG002
+        self.calls += 1
+        self.read += documents
+        return self.judge(documents)
 
 
 class Worlds:
@@ -98,9 +125,14 @@ def unsettle(home: Path) -> None:
     connection.close()
 
 
-def answer(reader: Reader, request: Request, settings: Settings = SETTINGS, **changes: object) -> Answer:
+def answer(
+    reader: Reader, request: Request, settings: Settings = SETTINGS, models: Models | None = None, **changes: object
+) -> Answer:
     """One search, with changes to the request."""
-    return search(replace(request, **changes), settings, reader, Models(HashEmbedder()))  # type: ignore[arg-type]
+    if isinstance(request, Asked):
+        settings = settings.model_copy(update={"rerank_formula": request.rerank_formula})
+    models = models or Models(HashEmbedder(), LengthReranker())
+    return search(replace(request, **changes), settings, reader, models)  # type: ignore[arg-type]
 
 
 def hits(answered: Answer) -> list[tuple[object, float]]:

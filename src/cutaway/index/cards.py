@@ -66,6 +66,24 @@ class NoteCard:
     indexed_at: str
 
 
+class NoteNames(NamedTuple):
+    """What a note is called."""
+
+    note: NoteId
+    project: int
+    path: str
+    title: str
+    permalink: str | None
+    aliases: tuple[str, ...]
+
+    @property
+    def others(self) -> list[str]:
+        """Every name but the path: without its ending, the file's name, title, permalink, aliases."""
+        bare = self.path.rsplit(".", 1)[0]
+        files = [bare, bare.rsplit("/", 1)[-1], self.path.rsplit("/", 1)[-1]]
+        return [*files, self.title, *self.aliases, *filter(None, [self.permalink])]
+
+
 class Readiness(NamedTuple):
     """How many chunks are in each state."""
 

@@ -13,11 +13,13 @@ from typing import Any
 import apsw
 
 from cutaway.errors import BadVector, UsageError
-from cutaway.index.cards import Entry, NoteCard, Readiness, RowCard
+from cutaway.index.cards import Entry, NoteCard, NoteNames, Readiness, RowCard
 from cutaway.index.exact import ExactIndex
 from cutaway.index.lexicon import Lexicon
 from cutaway.index.sqlite import generation
 from cutaway.model import ChunkId, NoteId, Problem, Project, RowId, Skip
+
+_Names = defaultdict[str, list[NoteNames]]
 
 _ENTRY = """
     SELECT c.id, r.kind, r.number, c.note_id, c.ordinal, c.start, c.end, c.first_line, c.last_line, c.heading_path,
@@ -168,17 +170,37 @@ class Reader:
         found = self._select(f"{_NOTE} WHERE id IN (SELECT value FROM json_each(?))", list(ids), "notes")
         return {card.id: card for card in map(self._note, found)}
 
-    def named(self, name: str, project: Project | None = None) -> list[NoteId]:
-        """Notes that answer to a name: by path, exactly before in another case, else by any other name."""
+    @cached_property
+    def catalog(self) -> tuple[NoteNames, ...]:
+        """Every note of the scope, and what it is called."""
         query = f"SELECT id, project_id, path, title, permalink, aliases FROM notes WHERE project_id IN ({self._marks})"
         rows: list[tuple[Any, ...]] = self._connection.execute(query, self._ids).fetchall()
-        cards = [(NoteId(row[0]), row[2:]) for row in rows if project is None or row[1] == project.id]
-        for names, folded in ((_paths, str), (_paths, str.casefold), (_titles, str.casefold)):
-            wanted = folded(_composed(name))
-            found = [note for note, card in cards if wanted in (folded(_composed(held)) for held in names(*card))]
+        return tuple(
+            NoteNames(note, project, path, title, permalink, tuple(json.loads(aliases)))
+            for note, project, path, title, permalink, aliases in rows
+        )
+
+    def named(self, name: str, project: Project | None = None) -> list[NoteId]:
+        """Notes that answer to a name: by path, exactly before in another case, else by any other name."""
+        composed = unicodedata.normalize("NFC", name)
+        exactly, anyhow, otherwise = self._by_name
+        for held in (exactly[composed], anyhow[composed.casefold()], otherwise[composed.casefold()]):
+            found = [card.note for card in held if project is None or card.project == project.id]
             if found:
                 return found
         return []
+
+    @cached_property
+    def _by_name(self) -> tuple[_Names, _Names, _Names]:
+        """Notes by path, by path in any case, by any other name in any case."""
+        exactly, anyhow, otherwise = (defaultdict[str, list[NoteNames]](list) for _ in range(3))
+        for card in self.catalog:
+            path = unicodedata.normalize("NFC", card.path)
+            exactly[path].append(card)
+            anyhow[path.casefold()].append(card)
+            for name in {unicodedata.normalize("NFC", name).casefold() for name in card.others}:
+                otherwise[name].append(card)
+        return exactly, anyhow, otherwise
 
     def problems(self) -> list[tuple[Project, Problem]]:
         """What the last sync reported, and each note's own problem."""
@@ -215,23 +237,3 @@ def _entry(row: tuple[Any, ...]) -> Entry:
     chunk, kind, number, note, ordinal, start, end, first, last, path, *rest = row
     place = (ordinal, start, end, (first, last), path)
     return Entry(ChunkId(chunk), RowId(kind, number), NoteId(note), *place, *rest)
-
-
-def _composed(name: str) -> str:
-    return unicodedata.normalize("NFC", name)
-
-
-def _paths(path: str, *_: str | None) -> list[str]:
-    return [path]
-
-
-def _titles(path: str, title: str, permalink: str | None, aliases: str) -> list[str]:
-    bare = path.rsplit(".", 1)[0]
-    return [
-        bare,
-        bare.rsplit("/", 1)[-1],
-        path.rsplit("/", 1)[-1],
-        title,
-        *json.loads(aliases),
-        *filter(None, [permalink]),
-    ]

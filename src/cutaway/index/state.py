@@ -1,16 +1,18 @@
 """The state file: what cannot be derived from the notes, or is too dear to lose with the index.
 
-It lies beside the index and outlives it. Today it holds the cross-encoder's scores.
+It lies beside the index and outlives it: people's judgments, and the cross-encoder's scores.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
+
+from cutaway.index.sqlite import now
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS relevance (
@@ -21,6 +23,14 @@ CREATE TABLE IF NOT EXISTS relevance (
     score REAL NOT NULL,
     UNIQUE (model, query, document)
 );
+CREATE TABLE IF NOT EXISTS judgments (
+    project TEXT NOT NULL,
+    query TEXT NOT NULL,
+    path TEXT NOT NULL,
+    grade INTEGER NOT NULL,
+    judged_at TEXT NOT NULL,
+    PRIMARY KEY (project, query, path)
+) WITHOUT ROWID;
 """
 _BUSY_MS = 200  # a score that is not kept costs less than waiting
 
@@ -47,7 +57,7 @@ class ScoreCache:
             return {}
         by_hash = {hashed(document): document for document in documents}
         try:
-            connection = self._opened(apsw.SQLITE_OPEN_READONLY)
+            connection = _opened(self._file, apsw.SQLITE_OPEN_READONLY)
             try:
                 asked = "SELECT document, score FROM relevance WHERE model = ? AND query = ?"
                 known: list[tuple[Any, ...]] = connection.execute(asked, (model, hashed(query))).fetchall()
@@ -64,7 +74,7 @@ class ScoreCache:
             return
         rows = [(model, hashed(query), hashed(document), score) for document, score in scores.items()]
         try:
-            connection = self._opened(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+            connection = _opened(self._file, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             try:
                 with connection:
                     connection.execute(_TABLES)
@@ -81,12 +91,70 @@ class ScoreCache:
         except apsw.Error as error:
             self.trouble = f"scores could not be kept: {error}"
 
-    def _opened(self, flags: int) -> apsw.Connection:
-        connection = apsw.Connection(str(self._file), flags=flags)
-        connection.set_busy_timeout(_BUSY_MS)
-        return connection
+
+class Judgment(NamedTuple):
+    """What somebody said of one result: from 0, not relevant, to 3, the answer itself."""
+
+    project: str
+    query: str
+    path: str
+    grade: int
+
+
+class Judgments:
+    """The judgments of a home. They are never derived, so they do not live in the index."""
+
+    def __init__(self, home: Path) -> None:
+        self._file = state_file(home)
+
+    def of(self, projects: Sequence[str]) -> list[Judgment]:
+        """The judgments of these projects, by query and path."""
+        if not self._file.is_file():
+            return []
+        marks = ", ".join("?" * len(projects))
+        connection = _opened(self._file, apsw.SQLITE_OPEN_READONLY)
+        try:
+            rows: list[tuple[Any, ...]] = connection.execute(
+                f"SELECT project, query, path, grade FROM judgments WHERE project IN ({marks}) ORDER BY query, path",
+                tuple(projects),
+            ).fetchall()
+        finally:
+            connection.close()
+        return [Judgment(*row) for row in rows]
+
+    def keep(self, judgments: Iterable[Judgment]) -> None:
+        """Store judgments, all or none; a later one replaces an earlier one on the same result."""
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        connection = _opened(self._file, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        try:
+            with connection:
+                connection.execute(_TABLES)
+                connection.executemany(
+                    "INSERT OR REPLACE INTO judgments VALUES (?, ?, ?, ?, ?)",
+                    [(*judgment, now()) for judgment in judgments],
+                )
+        finally:
+            connection.close()
+
+    def forget(self, judgment: Judgment) -> bool:
+        """Take a judgment back; whether there was one."""
+        connection = _opened(self._file, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        try:
+            connection.execute(_TABLES)
+            connection.execute(
+                "DELETE FROM judgments WHERE project = ? AND query = ? AND path = ?", tuple(judgment[:3])
+            )
+            return connection.changes() > 0
+        finally:
+            connection.close()
 
 
 def hashed(text: str) -> bytes:
     """What stands for a text in the state file."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _opened(file: Path, flags: int) -> apsw.Connection:
+    connection = apsw.Connection(str(file), flags=flags)
+    connection.set_busy_timeout(_BUSY_MS)
+    return connection

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cutaway import __version__
+from cutaway.faces.cli.eval_arguments import add_evaluation
 
 _Parsers = Any
 
@@ -28,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     views = inspect.add_subparsers(title="views", metavar="VIEW", required=True)
     _inspect_chunks(views)
     _inspect_query(views)
+    add_evaluation(commands, _command, _scope)
     _upkeep(commands)
     return top
 
@@ -94,7 +96,7 @@ def _command(parsers: _Parsers, name: str, target: str, summary: str) -> argpars
     module, function = target.split(":")
 
     def run(options: argparse.Namespace) -> int:
-        if "query" in options:  # models load in the background while the rest is imported
+        if "mode" in options:  # models load in the background while the rest is imported
             options.models = import_module("cutaway.faces.cli.prepare").models_for_search(options)
         code: int = getattr(import_module(f"cutaway.faces.cli.{module}"), function)(options)
         return code

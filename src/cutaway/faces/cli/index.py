@@ -25,14 +25,14 @@ from cutaway.index.writer import Writer
 from cutaway.model import Project
 from cutaway.models.embedder import Embedder, named_embedder
 
-_STEPS = {"scan": "reading the folder", "index": "indexing notes", "embed": "embedding passages"}
+_STEPS = {"scan": "reading the folder", "index": "indexing notes", "embed": "embedding passages", "search": "searching"}
 
 
 def run(options: argparse.Namespace) -> int:
     """Sync one folder, or every project; a project that fails does not stop the others."""
     home = home_of(options)
     settings = load_settings(home)
-    with _alone(home), _progress(options.json) as progress:
+    with alone(home), progress_bar(options.json) as progress:
         connection = open_writer(home)
         try:
             return _run(options, settings, connection, progress)
@@ -93,7 +93,7 @@ def _embedder(settings: Settings) -> tuple[Embedder | None, str | None]:
 
 
 @contextmanager
-def _alone(home: Path) -> Iterator[None]:
+def alone(home: Path) -> Iterator[None]:
     """Hold the writers' lock: two syncs at once would embed everything twice."""
     home.mkdir(parents=True, exist_ok=True)
     lock = FileLock(home / "index.lock", timeout=0)
@@ -105,7 +105,7 @@ def _alone(home: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Any]:
+def progress_bar(quiet: bool) -> Iterator[Any]:
     """A progress bar on a terminal; nothing where the output goes to a file or a program."""
     console = messages()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -39,16 +39,22 @@ class Session:
 @contextmanager
 def reading(options: argparse.Namespace) -> Iterator[Session]:
     """Open the index read only, as one state of it, for the projects asked for."""
-    home = home_of(options)
-    settings = load_settings(home)
-    connection = open_reader(home)
+    settings = load_settings(home_of(options))
+    with open_scope(options) as reader:
+        yield Session(home_of(options), settings, reader)
+
+
+@contextmanager
+def open_scope(options: argparse.Namespace) -> Iterator[Reader]:
+    """One state of the index, for the projects asked for."""
+    connection = open_reader(home_of(options))
     try:
         with snapshot(connection):
             if options.all_projects:
                 scope = tuple(projects_of(connection))
             else:
                 scope = scope_of(connection, options.project, Path.cwd())
-            yield Session(home, settings, Reader(connection, scope))
+            yield Reader(connection, scope)
     finally:
         connection.close()
 

@@ -1,0 +1,1 @@
+"""Evaluation: how good the results are, by queries with known answers."""

@@ -1,0 +1,185 @@
+"""Queries with known answers, read from and written to the formats of the field.
+
+* BEIR: a folder of ``queries.jsonl`` and ``qrels.tsv`` (or ``qrels/test.tsv``), columns query-id, corpus-id, score.
+* TREC: qrels of four columns (query, 0, document, grade); topics of two (query, text), tab-separated.
+* Quepid: a CSV of query, docid, rating.
+* Spans: a TSV of query-id, document, start, end and perhaps score: byte ranges that hold the answer.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from cutaway.errors import UsageError
+from cutaway.model import Span
+
+FORMATS = ("beir", "trec", "quepid")
+
+
+class Topic(NamedTuple):
+    """A query of a set."""
+
+    id: str
+    text: str
+    exclude: frozenset[str] = frozenset()
+    """Documents that do not count as results, such as the one a query was taken from."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSet:
+    """Queries and what is known of their answers."""
+
+    topics: tuple[Topic, ...]
+    qrels: Mapping[str, Mapping[str, int]]
+    """Grades of documents, by topic; above 0 is relevant."""
+    spans: Mapping[str, Mapping[str, tuple[Span, ...]]] = field(default_factory=dict)
+    """Byte ranges that hold the answer, by topic and document."""
+
+    def relevant(self, topic: str) -> dict[str, int]:
+        """The relevant documents of a topic, with their grades."""
+        return {document: grade for document, grade in self.qrels.get(topic, {}).items() if grade > 0}
+
+    def evaluable(self) -> tuple[Topic, ...]:
+        """The topics that have at least one relevant document."""
+        return tuple(topic for topic in self.topics if self.relevant(topic.id))
+
+
+def read_set(queries: Path | None, qrels: Path, spans: Path | None = None) -> JudgedSet:
+    """A judged set from its files; a folder for *qrels* is a BEIR folder. Raises UsageError, naming file and line."""
+    if qrels.is_dir():
+        folder = qrels
+        queries = queries or _first(folder / "queries.jsonl", folder.parent / "queries.jsonl")
+        qrels = _first(folder / "qrels.tsv", folder / "qrels" / "test.tsv")
+    text = _text(qrels)
+    if _header(text) == ("query", "docid", "rating"):
+        return _quepid(qrels, text)
+    if queries is None:
+        raise UsageError(f"{qrels} has no query texts in it. Name the file of queries with --queries.")
+    grades = _grades(qrels, text)
+    return JudgedSet(tuple(_topics(queries)), grades, _spans(spans) if spans else {})
+
+
+def written(judged: JudgedSet, form: str) -> str:
+    """Judgments as text in one of FORMATS (BEIR and TREC hold the qrels only)."""
+    lines = [(topic, document, grade) for topic in judged.topics for document, grade in _sorted(judged, topic)]
+    if form == "trec":
+        return "".join(f"{topic.id} 0 {document} {grade}\n" for topic, document, grade in lines)
+    if form == "beir":
+        head = "query-id\tcorpus-id\tscore\n"
+        return head + "".join(f"{topic.id}\t{document}\t{grade}\n" for topic, document, grade in lines)
+    table = io.StringIO()
+    rows = csv.writer(table, lineterminator="\n")
+    rows.writerow(("query", "docid", "rating"))
+    rows.writerows((topic.text, document, grade) for topic, document, grade in lines)
+    return table.getvalue()
+
+
+def queries_jsonl(topics: Iterable[Topic]) -> str:
+    """Queries as BEIR keeps them."""
+    return "".join(json.dumps({"_id": topic.id, "text": topic.text}, ensure_ascii=False) + "\n" for topic in topics)
+
+
+def _sorted(judged: JudgedSet, topic: Topic) -> list[tuple[str, int]]:
+    return sorted(judged.qrels.get(topic.id, {}).items())
+
+
+def _topics(file: Path) -> Iterator[Topic]:
+    seen: set[str] = set()
+    for number, line in _lines(file, _text(file)):
+        topic = _json_topic(file, number, line) if line.lstrip().startswith("{") else _tsv_topic(file, number, line)
+        if topic.id in seen:
+            raise UsageError(f"{file}:{number}: query {topic.id!r} stands there twice.")
+        seen.add(topic.id)
+        yield topic
+
+
+def _json_topic(file: Path, number: int, line: str) -> Topic:
+    try:
+        query = json.loads(line)
+        exclude = (query.get("metadata") or {}).get("exclude") or ()
+        return Topic(str(query["_id"]), str(query["text"]), frozenset(map(str, exclude)))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(f"{file}:{number}: expected an object with `_id` and `text`.") from None
+
+
+def _tsv_topic(file: Path, number: int, line: str) -> Topic:
+    name, tab, text = line.partition("\t")
+    if not tab or not text.strip():
+        raise UsageError(f"{file}:{number}: expected a query's id and its text, separated by a tab.")
+    return Topic(name.strip(), text.strip())
+
+
+def _grades(file: Path, text: str) -> dict[str, dict[str, int]]:
+    grades: dict[str, dict[str, int]] = {}
+    for number, line in _lines(file, text):
+        fields = line.split("\t") if "\t" in line else line.split()
+        if number == 1 and fields[0].lower() in ("query-id", "query", "qid"):
+            continue
+        if len(fields) == 4:
+            fields.pop(1)  # the iteration, which TREC never used
+        try:
+            topic, document, grade = fields
+            grades.setdefault(topic, {})[document] = int(float(grade))
+        except ValueError:
+            raise UsageError(f"{file}:{number}: expected a query, a document and a grade; found {line!r}.") from None
+    return grades
+
+
+def _spans(file: Path) -> dict[str, dict[str, tuple[Span, ...]]]:
+    found: dict[str, dict[str, tuple[Span, ...]]] = {}
+    for number, line in _lines(file, _text(file)):
+        fields = line.split("\t")
+        if number == 1 and not fields[-1].isdigit():
+            continue
+        try:
+            topic, document, start, end = fields[:4]
+            span = Span(int(start), int(end))
+        except ValueError:
+            raise UsageError(f"{file}:{number}: expected a query, a document, a start and an end.") from None
+        if not 0 <= span.start < span.end:
+            raise UsageError(f"{file}:{number}: {start} to {end} is not a range of bytes.")
+        held = found.setdefault(topic, {})
+        held[document] = (*held.get(document, ()), span)
+    return found
+
+
+def _quepid(file: Path, text: str) -> JudgedSet:
+    grades: dict[str, dict[str, int]] = {}
+    for number, row in enumerate(csv.DictReader(io.StringIO(text)), start=2):
+        try:
+            if row["rating"]:  # a result nobody has rated yet
+                grades.setdefault(row["query"], {})[row["docid"]] = int(float(row["rating"]))
+        except (ValueError, TypeError):
+            raise UsageError(f"{file}:{number}: the rating {row['rating']!r} is not a number.") from None
+    return JudgedSet(tuple(Topic(query, query) for query in grades), grades)
+
+
+def _header(text: str) -> tuple[str, ...]:
+    return tuple(name.strip().lower() for name in text.split("\n", 1)[0].split(","))[:3]
+
+
+def _lines(file: Path, text: str) -> Iterator[tuple[int, str]]:
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    if not lines:
+        raise UsageError(f"{file} is empty.")
+    yield from lines
+
+
+def _first(*files: Path) -> Path:
+    for file in files:
+        if file.is_file():
+            return file
+    raise UsageError(f"no file {files[0]}, and no {files[-1]}. A judged set needs its queries and its qrels.")
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None

@@ -1,0 +1,84 @@
+"""Run files: a run with all its stages as JSON, or its ranking alone as TREC has it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from cutaway.errors import UsageError
+from cutaway.evaluation.judged import JudgedSet
+from cutaway.evaluation.runs import FORMAT, Hit, Run, TopicRun
+from cutaway.model import Span
+
+
+def run_as_json(run: Run) -> str:
+    """A run whole: read it back with ``read_run``."""
+    return json.dumps(asdict(run), ensure_ascii=False)
+
+
+def run_as_trec(run: Run) -> str:
+    """Topic, Q0, document, rank, score, tag.
+
+    Readers of these files sort by score and break ties in their own way, so a score here is 1 / rank:
+    the order is ours whoever reads it.
+    """
+    tag = "_".join(run.label.split()) or "cutaway"
+    return "".join(
+        f"{topic.id} Q0 {'_'.join(hit.document.split())} {rank} {1 / rank:.9f} {tag}\n"
+        for topic in run.topics
+        for rank, hit in enumerate(topic.hits, start=1)
+    )
+
+
+def read_run(file: Path, judged: JudgedSet | None = None) -> Run:
+    """A run from either kind of file; a TREC file needs the judgments beside it. Raises UsageError."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None
+    if text.lstrip().startswith("{"):
+        return _from_json(file, text)
+    if judged is None:
+        raise UsageError(f"{file} is a TREC run, which holds no judgments. Name them with --qrels.")
+    return _from_trec(file, text, judged)
+
+
+def _from_json(file: Path, text: str) -> Run:
+    try:
+        values: dict[str, Any] = json.loads(text)
+        if values["format"] != FORMAT:
+            raise UsageError(f"{file} has format {values['format']!r}; this version reads {FORMAT!r}. Run it again.")
+        topics = tuple(
+            TopicRun(**{**topic, "hits": tuple(_hit(*hit) for hit in topic["hits"])}) for topic in values["topics"]
+        )
+        return Run(**{**values, "topics": topics})
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{file} is not a run that `cutaway eval run --save` wrote.") from None
+
+
+def _hit(document: str, score: float, span: list[int] | None) -> Hit:
+    return Hit(document, score, Span(*span) if span else None)
+
+
+def _from_trec(file: Path, text: str, judged: JudgedSet) -> Run:
+    ranked: dict[str, list[tuple[int, Hit]]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            topic, _, document, rank, score, _ = line.split()
+            ranked.setdefault(topic, []).append((int(rank), Hit(document, float(score))))
+        except ValueError:
+            raise UsageError(f"{file}:{number}: expected topic, Q0, document, rank, score and tag.") from None
+    topics = tuple(
+        TopicRun(
+            id=topic.id,
+            text=topic.text,
+            hits=tuple(hit for _, hit in sorted(ranked.get(topic.id, ()), key=lambda placed: placed[0])),
+            grades=judged.qrels.get(topic.id, {}),
+            trails={},
+            ms={},
+        )
+        for topic in judged.evaluable()
+    )
+    return Run(file.name, "", {}, {}, topics)

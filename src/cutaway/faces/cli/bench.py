@@ -1,0 +1,135 @@
+"""What every evaluation needs: judged queries, an index to put them to, the models, a progress bar."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cutaway.config import Settings, load_settings, validated
+from cutaway.errors import UsageError
+from cutaway.evaluation.corpus import corpus_documents, corpus_home, index_corpus
+from cutaway.evaluation.judged import JudgedSet, Topic, read_set
+from cutaway.evaluation.runs import Documents, Run, documents_of, ran
+from cutaway.evaluation.sweep import INDEXED
+from cutaway.faces.cli.index import alone, progress_bar
+from cutaway.faces.cli.prepare import cross_encoder_or_reason, embedder_or_reason, home_of
+from cutaway.faces.cli.session import messages, open_scope
+from cutaway.index.projects import projects_of
+from cutaway.index.reader import Reader
+from cutaway.index.sqlite import open_reader, snapshot
+from cutaway.index.state import Judgments, ScoreCache
+from cutaway.retrieval.plan import Models
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """An index opened for evaluation, and what its notes are called in the judgments."""
+
+    reader: Reader
+    models: Models
+    documents: Documents
+
+
+def settings_of(options: argparse.Namespace, chosen: Sequence[str] = ()) -> Settings:
+    """The home's settings with NAME=VALUE pairs over them. Raises SettingsError, UsageError."""
+    base = load_settings(home_of(options))
+    pairs = dict(_pair(text) for part in chosen for text in part.split(","))
+    return validated({**base.model_dump(), **pairs}, "--set") if pairs else base
+
+
+def judged_of(options: argparse.Namespace) -> JudgedSet:
+    """The judged set that was named: a folder, files, or the judgments stored here. At most --topics of it."""
+    if options.set_folder is not None or options.qrels is not None:
+        judged = read_set(options.queries, options.qrels or options.set_folder, options.spans)
+    else:
+        judged = stored(options)
+    topics = judged.evaluable()
+    if not topics:
+        raise UsageError("no query has a relevant document; there is nothing to measure.")
+    step = max(1, len(topics) // options.topics) if options.topics else 1
+    return JudgedSet(topics[::step][: options.topics or None], judged.qrels, judged.spans)
+
+
+def stored(options: argparse.Namespace) -> JudgedSet:
+    """The judgments of the projects asked for. Raises UsageError where there are none."""
+    with open_scope(options) as reader:
+        projects = [project.name for project in reader.scope]
+    grades: dict[str, dict[str, int]] = {}
+    for judgment in Judgments(home_of(options)).of(projects):
+        grades.setdefault(judgment.query, {})[judgment.path] = judgment.grade
+    if not grades:
+        raise UsageError("no judgments are stored. Name files with --queries and --qrels, or use: cutaway eval judge.")
+    return JudgedSet(tuple(Topic(query, query) for query in grades), grades)
+
+
+def ran_all(options: argparse.Namespace, judged: JudgedSet, variants: Mapping[str, Settings]) -> list[Run]:
+    """Each variant's run, in order. Variants of one index and one reranker share a pass over the queries."""
+    groups: dict[tuple[Any, ...], dict[str, Settings]] = {}
+    for label, settings in variants.items():
+        key = tuple(getattr(settings, name) for name in (*INDEXED, "reranker", "rerank_url"))
+        groups.setdefault(key, {})[label] = settings
+    if len({key[: len(INDEXED)] for key in groups}) > 1 and corpus_of(options) is None:
+        raise UsageError(
+            f"{', '.join(INDEXED)} decide what is indexed; only a --corpus can be indexed anew to try them."
+        )
+    runs: dict[str, Run] = {}
+    for group in groups.values():
+        with bench_of(options, judged, list(group.values())) as bench, progress_bar(options.json) as progress:
+            tick = lambda done, total: progress("search", done, total)  # noqa: E731
+            for run in ran(judged, group, bench.reader, bench.models, bench.documents, tick):
+                runs[run.label] = run
+    return [runs[label] for label in variants]
+
+
+@contextmanager
+def bench_of(options: argparse.Namespace, judged: JudgedSet, variants: Sequence[Settings]) -> Iterator[Bench]:
+    """Open the index the queries are put to: a corpus, brought in line first, or the projects asked for."""
+    corpus = corpus_of(options)
+    if corpus is None:
+        with open_scope(options) as reader:
+            yield _bench(reader, home_of(options), documents_of(judged, reader), variants)
+        return
+    home = corpus_home(corpus, home_of(options))
+    embedder = embedder_or_reason(variants[0])
+    with alone(home), progress_bar(options.json) as progress:
+        index_corpus(corpus, home, variants[0], None if isinstance(embedder, str) else embedder, progress)
+    connection = open_reader(home)
+    try:
+        with snapshot(connection):
+            reader = Reader(connection, tuple(projects_of(connection)))
+            yield _bench(reader, home, corpus_documents(corpus, judged, reader), variants)
+    finally:
+        connection.close()
+
+
+def corpus_of(options: argparse.Namespace) -> Path | None:
+    """The corpus file that was named, or lies in the folder that was."""
+    if options.corpus is not None:
+        return Path(options.corpus)
+    if options.set_folder is not None and not (options.project or options.all_projects):
+        for name in ("corpus.jsonl", "corpus.jsonl.gz"):
+            if (options.set_folder / name).is_file():
+                return Path(options.set_folder) / name
+    return None
+
+
+def _bench(reader: Reader, home: Path, documents: Documents, variants: Sequence[Settings]) -> Bench:
+    if documents.unknown:
+        few = ", ".join(documents.unknown[:3])
+        said = f"{len(documents.unknown):,} judged documents are not in the index and count as not found: {few} …"
+        messages().print(f"[yellow]note[/]  {said}", soft_wrap=True)
+    embedder = embedder_or_reason(variants[0], at_once=True)
+    reranking = [settings for settings in variants if settings.rerank]
+    reranker = cross_encoder_or_reason(reranking[0], at_once=True) if reranking else "reranking is off"
+    return Bench(reader, Models(embedder, reranker, ScoreCache(home, variants[0].rerank_cache)), documents)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise UsageError(f"--set {text!r} is not NAME=VALUE.")
+    return name.strip(), value.strip()

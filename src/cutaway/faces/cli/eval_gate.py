@@ -1,0 +1,76 @@
+"""`cutaway eval gate` and `cutaway eval record`: expectations of a vault's search, checked and written."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from rich.markup import escape
+
+from cutaway.config import Settings, load_settings, validated
+from cutaway.errors import UsageError
+from cutaway.evaluation.gate import Ask, Gate, Verdict, gate_as_yaml, judged_by, read_gate, recorded
+from cutaway.evaluation.judged import JudgedSet
+from cutaway.faces.cli.bench import judged_of
+from cutaway.faces.cli.prepare import cross_encoder_or_reason, embedder_or_reason, home_of
+from cutaway.faces.cli.session import messages, open_scope, screen
+from cutaway.index.reader import Reader
+from cutaway.index.state import ScoreCache
+from cutaway.retrieval.pipeline import Answer, search
+from cutaway.retrieval.plan import Models, Request
+
+
+def gate(options: argparse.Namespace) -> int:
+    asked = read_gate(options.file)
+    base = load_settings(home_of(options))
+    settings = validated({**base.model_dump(), **asked.settings}, str(options.file))
+    with open_scope(options) as reader:
+        verdicts = list(judged_by(asked, _asking(options, settings, reader), reader))
+    failed = [verdict for verdict in verdicts if not verdict.passed]
+    if options.json:
+        screen().out(json.dumps([verdict._asdict() for verdict in verdicts], indent=2, ensure_ascii=False))
+    else:
+        _print(verdicts, failed)
+    return 1 if failed else 0
+
+
+def record(options: argparse.Namespace) -> int:
+    if options.file.exists() and not options.force:
+        raise UsageError(f"{options.file} is there already. Give --force to replace it.")
+    named = options.set_folder or options.qrels
+    judged = judged_of(options) if named or not options.query else JudgedSet((), {})
+    settings = load_settings(home_of(options))
+    with open_scope(options) as reader:
+        ask = _asking(options, settings, reader)
+        queries = [(topic.text, dict(judged.qrels.get(topic.id, {}))) for topic in judged.topics]
+        queries += [(query, {}) for query in options.query]
+        checks = [
+            recorded(text, grades, ask(text, options.limit, 1), reader, options.limit) for text, grades in queries
+        ]
+    written = gate_as_yaml(Gate(k=options.limit, checks=checks))
+    options.file.write_text(
+        f"# Made by: cutaway eval record. Checked by: cutaway eval gate\n{written}", encoding="utf-8"
+    )
+    messages().print(f"{len(checks)} queries written to {options.file}", soft_wrap=True, highlight=False)
+    return 0
+
+
+def _asking(options: argparse.Namespace, settings: Settings, reader: Reader) -> Ask:
+    embedder = embedder_or_reason(settings, at_once=True)
+    reranker = cross_encoder_or_reason(settings, at_once=True) if settings.rerank else "reranking is off"
+    models = Models(embedder, reranker, ScoreCache(home_of(options), settings.rerank_cache, read_only=True))
+
+    def ask(query: str, limit: int, page: int) -> Answer:
+        return search(Request(query, limit=limit, page=page), settings, reader, models)
+
+    return ask
+
+
+def _print(verdicts: list[Verdict], failed: list[Verdict]) -> None:
+    console = screen()
+    for verdict in failed:
+        console.print(f"[red]failed[/]  {escape(verdict.query)}", soft_wrap=True)
+        console.print(f"        {escape(verdict.expectation)}: {escape(verdict.said)}", soft_wrap=True)
+    passed = len(verdicts) - len(failed)
+    style = "red" if failed else "green"
+    console.print(f"[{style}]{passed} of {len(verdicts)} expectations met[/]")

@@ -1,0 +1,87 @@
+"""`cutaway eval judge` and `cutaway eval judgments`: what people said of results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from cutaway.errors import AmbiguousNote, NoteNotFound, UsageError
+from cutaway.evaluation.judged import JudgedSet, Topic, read_set, written
+from cutaway.faces.cli.layout import columns
+from cutaway.faces.cli.prepare import home_of
+from cutaway.faces.cli.session import messages, open_scope, screen
+from cutaway.index.cards import NoteNames
+from cutaway.index.reader import Reader
+from cutaway.index.state import Judgment, Judgments
+
+_GRADES = range(4)
+
+
+def judge(options: argparse.Namespace) -> int:
+    with open_scope(options) as reader:
+        project, path = _place(options.note, reader)
+    store = Judgments(home_of(options))
+    if options.grade == "none":
+        found = store.forget(Judgment(project, options.query, path, 0))
+        messages().print("taken back" if found else "there was no such judgment")
+        return 0 if found else 1
+    if options.grade not in map(str, _GRADES):
+        raise UsageError(f"grade {options.grade!r} is not known; it may be 0, 1, 2, 3 or none.")
+    store.keep([Judgment(project, options.query, path, int(options.grade))])
+    messages().print(f"{path} answers “{options.query}”: {options.grade}", soft_wrap=True, highlight=False)
+    return 0
+
+
+def judgments(options: argparse.Namespace) -> int:
+    if options.source:
+        return _imported(options)
+    with open_scope(options) as reader:
+        held = Judgments(home_of(options)).of([project.name for project in reader.scope])
+    if options.export:
+        grades: dict[str, dict[str, int]] = {}
+        for judgment in held:
+            grades.setdefault(judgment.query, {})[judgment.path] = judgment.grade
+        options.export.write_text(written(_set(grades, options.format), options.format), encoding="utf-8")
+        messages().print(f"{len(held)} judgments written to {options.export}", soft_wrap=True, highlight=False)
+    elif options.json:
+        screen().out(json.dumps([judgment._asdict() for judgment in held], indent=2, ensure_ascii=False))
+    else:
+        console = screen()
+        rows = [(str(judgment.grade), judgment.query, f"{judgment.project}:{judgment.path}") for judgment in held]
+        console.print(
+            columns(("grade", "query", "note"), rows, console.width, flex="12") if rows else "nothing judged yet"
+        )
+    return 0 if held else 1
+
+
+def _imported(options: argparse.Namespace) -> int:
+    """Add a file's judgments: all of them, or none where a note is not known."""
+    judged = read_set(options.queries, options.source)
+    with open_scope(options) as reader:
+        found = [
+            Judgment(project, topic.text, path, grade)
+            for topic in judged.topics
+            for document, grade in judged.qrels.get(topic.id, {}).items()
+            for project, path in [_place(document, reader)]
+        ]
+    Judgments(home_of(options)).keep(found)
+    messages().print(f"{len(found)} judgments imported", highlight=False)
+    return 0
+
+
+def _set(grades: dict[str, dict[str, int]], form: str) -> JudgedSet:
+    """Stored judgments as a set. TREC fields hold no spaces, so its queries are numbered."""
+    topics = tuple(Topic(query if form != "trec" else f"q{n}", query) for n, query in enumerate(grades, start=1))
+    return JudgedSet(topics, {topic.id: grades[topic.text] for topic in topics})
+
+
+def _place(name: str, reader: Reader) -> tuple[str, str]:
+    """Project and path of the one note of that name. Raises NoteNotFound, AmbiguousNote."""
+    cards: dict[int, NoteNames] = {card.note: card for card in reader.catalog}
+    notes = reader.named(name)
+    if not notes:
+        raise NoteNotFound(f"no note answers to {name!r}. Nothing was stored.")
+    if len(notes) > 1:
+        raise AmbiguousNote(name, tuple(cards[note].path for note in notes))
+    card = cards[notes[0]]
+    return next(project.name for project in reader.scope if project.id == card.project), card.path
