@@ -24,6 +24,7 @@ _AS_SET = "as-set"
 
 
 def run(options: argparse.Namespace) -> int:
+    """B against A."""
     measures = measures_of(options)
     a, b = _runs(options)
     found = compared(a, b, measures, options.movers)

@@ -21,6 +21,7 @@ from cutaway.retrieval.plan import Models, Request
 
 
 def gate(options: argparse.Namespace) -> int:
+    """Check every expectation; 1 where one is not met."""
     asked = read_gate(options.file)
     base = load_settings(home_of(options))
     settings = validated({**base.model_dump(), **asked.settings}, str(options.file))
@@ -35,6 +36,7 @@ def gate(options: argparse.Namespace) -> int:
 
 
 def record(options: argparse.Namespace) -> int:
+    """Write today's results, of judged queries or of any, as a gate file."""
     if options.file.exists() and not options.force:
         raise UsageError(f"{options.file} is there already. Give --force to replace it.")
     named = options.set_folder or options.qrels

@@ -18,6 +18,7 @@ _GRADES = range(4)
 
 
 def judge(options: argparse.Namespace) -> int:
+    """Store one judgment, or take it back."""
     with open_scope(options) as reader:
         project, path = _place(options.note, reader)
     store = Judgments(home_of(options))
@@ -33,6 +34,7 @@ def judge(options: argparse.Namespace) -> int:
 
 
 def judgments(options: argparse.Namespace) -> int:
+    """List, import or export judgments; 1 where there are none."""
     if options.source:
         return _imported(options)
     with open_scope(options) as reader:

@@ -18,6 +18,7 @@ from cutaway.faces.cli.session import messages, screen
 
 
 def run(options: argparse.Namespace) -> int:
+    """One setting over every judged query."""
     measures = measures_of(options)
     judged = judged_of(options)
     (found,) = ran_all(options, judged, {options.label: settings_of(options, options.set)})

@@ -16,6 +16,7 @@ _LISTED = 20
 
 
 def run(options: argparse.Namespace) -> int:
+    """Every combination, and the winner's figure on queries it was not chosen by."""
     measure = measures_of(options)[0]
     judged = judged_of(options)
     points = grid(settings_of(options, options.set), dict(_axis(text) for text in options.axis))
