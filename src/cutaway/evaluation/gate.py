@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from cutaway.errors import UsageError
 from cutaway.evaluation.measures import Measure
 from cutaway.index.reader import Reader
-from cutaway.inspector.journeys import RETURNED, candidates
+from cutaway.inspector.journeys import candidates
 from cutaway.model import NoteId
 from cutaway.retrieval.pipeline import Answer
 
@@ -80,7 +80,7 @@ def judged_by(gate: Gate, ask: Ask, reader: Reader) -> Iterator[Verdict]:
     for check in gate.checks:
         answer = ask(check.query, gate.k, 1)
         shown = shown_notes(answer)
-        yield from _found(check, answer, shown, reader)
+        yield from _found(check, answer, reader)
         yield from _avoided(check, shown, reader)
         yield from _good_enough(check, gate, shown, reader)
         yield from _steady(check, shown, reader)
@@ -106,10 +106,11 @@ def shown_notes(answer: Answer) -> list[NoteId]:
     return list(dict.fromkeys(answer.evidence.notes[hit.id] for hit in answer.page))
 
 
-def _found(check: Check, answer: Answer, shown: list[NoteId], reader: Reader) -> Iterator[Verdict]:
+def _found(check: Check, answer: Answer, reader: Reader) -> Iterator[Verdict]:
+    order = list(dict.fromkeys(answer.evidence.notes[hit.id] for hit in answer.ranking.kept))
     for name, within in check.find.items():
         note = _note(name, reader)
-        rank = shown.index(note) + 1 if note in shown else None
+        rank = order.index(note) + 1 if note in order else None
         said = f"rank {rank}" if rank else _fate(note, answer)
         yield Verdict(check.query, f"finds {name} within {within}", rank is not None and rank <= within, said)
 
@@ -147,15 +148,12 @@ def _lawful(check: Check, gate: Gate, first: Answer, ask: Ask) -> Verdict:
 
 
 def _fate(note: NoteId, answer: Answer) -> str:
-    """Where a note fell that is not on the page."""
+    """Where a note fell that is nowhere in the order."""
     found = next((seen for seen in candidates(answer) if seen.note == note), None)
     if found is None:
         return "not among the candidates of either leg"
-    reason = found.fate.reason if found.fate.reason != RETURNED else "returned"
     lacked = "" if found.fate.margin is None else f", lacking {found.fate.margin:.3f}"
-    ranks = answer.ranking.ranks
-    rank = f"rank {ranks[found.row]}: " if found.row in ranks else ""
-    return f"{rank}fell at {found.fate.stage}: {reason}{lacked}"
+    return f"fell at {found.fate.stage}: {found.fate.reason}{lacked}"
 
 
 def _ndcg(grades: dict[str, int], shown: list[NoteId], reader: Reader, k: int) -> float:

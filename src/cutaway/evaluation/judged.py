@@ -69,7 +69,7 @@ def written(judged: JudgedSet, form: str) -> str:
     """Judgments as text in one of FORMATS (BEIR and TREC hold the qrels only)."""
     lines = [(topic, document, grade) for topic in judged.topics for document, grade in _sorted(judged, topic)]
     if form == "trec":
-        return "".join(f"{topic.id} 0 {document} {grade}\n" for topic, document, grade in lines)
+        return "".join(f"{topic.id} 0 {spaceless(document)} {grade}\n" for topic, document, grade in lines)
     if form == "beir":
         head = "query-id\tcorpus-id\tscore\n"
         return head + "".join(f"{topic.id}\t{document}\t{grade}\n" for topic, document, grade in lines)
@@ -78,6 +78,16 @@ def written(judged: JudgedSet, form: str) -> str:
     rows.writerow(("query", "docid", "rating"))
     rows.writerows((topic.text, document, grade) for topic, document, grade in lines)
     return table.getvalue()
+
+
+def spaceless(document: str) -> str:
+    """A document's name as a field of a TREC file, which ends at a space."""
+    return document.replace(" ", "%20")
+
+
+def spaced(field: str) -> str:
+    """The document that a field of a TREC file names."""
+    return field.replace("%20", " ")
 
 
 def queries_jsonl(topics: Iterable[Topic]) -> str:
@@ -122,7 +132,7 @@ def _grades(file: Path, text: str) -> dict[str, dict[str, int]]:
         if number == 1 and fields[0].lower() in ("query-id", "query", "qid"):
             continue
         if len(fields) == 4:
-            fields.pop(1)  # the iteration, which TREC never used
+            fields = [fields[0], spaced(fields[2]), fields[3]]  # the second is the iteration, which TREC never used
         try:
             topic, document, grade = fields
             grades.setdefault(topic, {})[document] = int(float(grade))

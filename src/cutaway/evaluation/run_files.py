@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cutaway.errors import UsageError
-from cutaway.evaluation.judged import JudgedSet
+from cutaway.evaluation.judged import JudgedSet, spaced, spaceless
 from cutaway.evaluation.runs import FORMAT, Hit, Run, TopicRun
 from cutaway.model import Span
 
@@ -26,7 +26,7 @@ def run_as_trec(run: Run) -> str:
     """
     tag = "_".join(run.label.split()) or "cutaway"
     return "".join(
-        f"{topic.id} Q0 {'_'.join(hit.document.split())} {rank} {1 / rank:.9f} {tag}\n"
+        f"{topic.id} Q0 {spaceless(hit.document)} {rank} {1 / rank:.9f} {tag}\n"
         for topic in run.topics
         for rank, hit in enumerate(topic.hits, start=1)
     )
@@ -67,7 +67,7 @@ def _from_trec(file: Path, text: str, judged: JudgedSet) -> Run:
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             topic, _, document, rank, score, _ = line.split()
-            ranked.setdefault(topic, []).append((int(rank), Hit(document, float(score))))
+            ranked.setdefault(topic, []).append((int(rank), Hit(spaced(document), float(score))))
         except ValueError:
             raise UsageError(f"{file}:{number}: expected topic, Q0, document, rank, score and tag.") from None
     topics = tuple(

@@ -6,7 +6,7 @@ import argparse
 import json
 
 from cutaway.errors import AmbiguousNote, NoteNotFound, UsageError
-from cutaway.evaluation.judged import JudgedSet, Topic, read_set, written
+from cutaway.evaluation.judged import JudgedSet, Topic, queries_jsonl, read_set, written
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, open_scope, screen
@@ -40,11 +40,7 @@ def judgments(options: argparse.Namespace) -> int:
     with open_scope(options) as reader:
         held = Judgments(home_of(options)).of([project.name for project in reader.scope])
     if options.export:
-        grades: dict[str, dict[str, int]] = {}
-        for judgment in held:
-            grades.setdefault(judgment.query, {})[judgment.path] = judgment.grade
-        options.export.write_text(written(_set(grades, options.format), options.format), encoding="utf-8")
-        messages().print(f"{len(held)} judgments written to {options.export}", soft_wrap=True, highlight=False)
+        _export(held, options)
     elif options.json:
         screen().out(json.dumps([judgment._asdict() for judgment in held], indent=2, ensure_ascii=False))
     else:
@@ -71,10 +67,19 @@ def _imported(options: argparse.Namespace) -> int:
     return 0
 
 
-def _set(grades: dict[str, dict[str, int]], form: str) -> JudgedSet:
-    """Stored judgments as a set. TREC fields hold no spaces, so its queries are numbered."""
-    topics = tuple(Topic(query if form != "trec" else f"q{n}", query) for n, query in enumerate(grades, start=1))
-    return JudgedSet(topics, {topic.id: grades[topic.text] for topic in topics})
+def _export(held: list[Judgment], options: argparse.Namespace) -> None:
+    """Write judgments; BEIR and TREC know queries by id only, so their texts go to a file of their own."""
+    if options.format != "quepid" and options.queries is None:
+        raise UsageError(f"{options.format} judgments hold no query texts. Name a file for them with --queries.")
+    grades: dict[str, dict[str, int]] = {}
+    for judgment in held:
+        grades.setdefault(judgment.query, {})[judgment.path] = judgment.grade
+    topics = tuple(Topic(f"q{number}", query) for number, query in enumerate(grades, start=1))
+    judged = JudgedSet(topics, {topic.id: grades[topic.text] for topic in topics})
+    options.export.write_text(written(judged, options.format), encoding="utf-8")
+    if options.queries:
+        options.queries.write_text(queries_jsonl(topics), encoding="utf-8")
+    messages().print(f"{len(held)} judgments written to {options.export}", soft_wrap=True, highlight=False)
 
 
 def _place(name: str, reader: Reader) -> tuple[str, str]:
