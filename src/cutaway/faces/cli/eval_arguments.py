@@ -93,8 +93,6 @@ def _judgments(judge: argparse.ArgumentParser, judgments: argparse.ArgumentParse
     judge.add_argument("note", help="the note's path, title, permalink or alias")
     judge.add_argument("grade", help="0 not relevant, 1 related, 2 answers, 3 the answer itself; `none` takes it back")
     judgments.add_argument("--import", dest="source", type=Path, metavar="FILE", help="add the judgments of a file")
-    judgments.add_argument(
-        "--queries", type=Path, metavar="FILE", help="the queries' texts, beside BEIR or TREC judgments"
-    )
+    judgments.add_argument("--queries", type=Path, metavar="FILE", help="the queries' texts, beside BEIR or TREC")
     judgments.add_argument("--export", type=Path, metavar="FILE", help="write them to a file")
     judgments.add_argument("--format", choices=("beir", "trec", "quepid"), default="quepid", help="of the export")
