@@ -98,7 +98,7 @@ def rerank(
         for row, text in texts.items()
     ]
     tail = tuple(Dropped(hit.id, hit.score, "in the tail: not read") for hit in order.kept if hit.id not in texts)
-    return Outcome(best_first(read), tail, "; ".join(_remarks(reader, known, fresh)))
+    return Outcome(best_first(read), tail, "; ".join(_remarks(reader, known, fresh)) or None)
 
 
 def _remarks(reader: Reader, known: Mapping[str, float], fresh: Mapping[str, float]) -> Iterator[str]:

@@ -1,0 +1,240 @@
+"""A reranker behind an address: what is asked, what is accepted, and every way it can fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from time import sleep
+from typing import Any
+
+import pytest
+
+from builders import HashEmbedder, ask, index_vault, write_vault
+from cutaway.errors import RerankFailed
+from cutaway.models.cross_encoder import checked
+from cutaway.models.http import RerankEndpoint
+from cutaway.retrieval.plan import Models
+
+DOCUMENTS = ["one", "two", "three"]
+KEY = "sk-not-to-be-seen"
+
+
+class Server:
+    """A real endpoint on loopback that answers as it is told and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, dict[str, str], Any]] = []
+        self.respond: Callable[[BaseHTTPRequestHandler], None] = answering({})
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.requests.append((self.path, dict(self.headers), body))
+                outer.respond(self)
+
+            def log_message(self, *_: object) -> None: ...
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self.address = f"http://127.0.0.1:{self._http.server_port}"
+        Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
+
+
+def answering(answer: Any, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> Any:
+    """Respond with a value as JSON, or with bytes as they are."""
+    content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+
+    def respond(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(status)
+        for name, value in (("Content-Length", str(len(content))), *headers):
+            request.send_header(name, value)
+        request.end_headers()
+        request.wfile.write(content)
+
+    return respond
+
+
+def scored(*pairs: tuple[Any, Any]) -> dict[str, Any]:
+    return {"results": [{"index": index, "relevance_score": score} for index, score in pairs]}
+
+
+def asked(server: Server, key: str | None = None, timeout: float = 5.0) -> list[float]:
+    return RerankEndpoint(server.address, "theirs", key, timeout).relevance("which", DOCUMENTS)
+
+
+# The request
+
+
+def test_it_asks_for_every_document_at_once(server: Server) -> None:
+    server.respond = answering(scored((0, 0.1), (1, 0.2), (2, 0.3)))
+    asked(server)
+    ((path, headers, body),) = server.requests
+
+    assert "/rerank" == path
+    assert {"model": "theirs", "query": "which", "documents": DOCUMENTS, "top_n": 3} == body
+    assert "Authorization" not in headers
+
+
+@pytest.mark.parametrize("tail", ["", "/", "/rerank", "/rerank/"])
+def test_the_endpoint_is_named_once_however_its_base_is_written(server: Server, tail: str) -> None:
+    server.respond = answering(scored((0, 0.1)))
+    RerankEndpoint(f"{server.address}/v1{tail}", "theirs", None, 5).relevance("which", ["one"])
+
+    assert "/v1/rerank" == server.requests[0][0]
+
+
+def test_a_key_is_sent_as_a_bearer_token(server: Server) -> None:
+    server.respond = answering(scored((0, 0.1), (1, 0.2), (2, 0.3)))
+    asked(server, KEY)
+
+    assert f"Bearer {KEY}" == server.requests[0][1]["Authorization"]
+
+
+# The answer
+
+
+def test_scores_come_back_in_the_order_of_the_documents(server: Server) -> None:
+    """Endpoints answer best first."""
+    server.respond = answering(scored((2, 0.9), (0, 0.5), (1, 0.1)))
+
+    assert [0.5, 0.1, 0.9] == asked(server)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (scored((0, 0.5), (1, 0.5)), "scored 2 of 3 documents"),
+        (scored((0, 0.5), (1, 0.5), (1, 0.4)), "scored document 1 twice"),
+        (scored((0, 0.5), (1, 0.5), (3, 0.4)), "not given (index 3)"),
+        (scored((0, 0.5), (1, 0.5), (-1, 0.4)), "not given (index -1)"),
+        (scored((0, 0.5), (1, 0.5), (True, 0.4)), "not given (index True)"),
+        (scored((0, 0.5), (1, 0.5), (2.0, 0.4)), "not given (index 2.0)"),
+        (scored((0, 0.5), (1, 0.5), (None, 0.4)), "not given (index None)"),
+        ({"results": [1, 2, 3]}, "not given (index None)"),
+        ({"results": {}}, "without a list of `results`"),
+        ({"detail": "nothing"}, "without a list of `results`"),
+        ([0.1, 0.2, 0.3], "without a list of `results`"),
+        (b"<html>Welcome</html>", "did not answer with JSON"),
+        (b"\xff\xfe\x00", "did not answer with JSON"),
+        (b"", "did not answer with JSON"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused(server: Server, answer: Any, said: str) -> None:
+    """By address, and by what is wrong with it."""
+    server.respond = answering(answer)
+
+    with pytest.raises(RerankFailed) as refusal:
+        asked(server)
+    assert said in str(refusal.value)
+    assert server.address in str(refusal.value)
+
+
+@pytest.mark.parametrize("score", ["NaN", "Infinity", "-Infinity", "null", '"0.5"', "true", "1.5", "-0.5"])
+def test_a_score_that_is_no_share_is_refused(server: Server, score: str) -> None:
+    server.respond = answering(f'{{"results": [{{"index": 0, "relevance_score": {score}}}]}}'.encode())
+    endpoint = RerankEndpoint(server.address, "theirs", None, 5)
+
+    with pytest.raises(RerankFailed):
+        checked(endpoint.relevance("which", ["one"]), 1)
+
+
+@pytest.mark.parametrize(
+    ("status", "hint"),
+    [
+        (400, ""),
+        (401, "check rerank_key"),
+        (403, "check rerank_key"),
+        (404, "check rerank_url"),
+        (429, "asks to wait"),
+        (500, ""),
+    ],
+)
+def test_a_refusal_is_told_with_what_to_check(server: Server, status: int, hint: str) -> None:
+    server.respond = answering({"message": "no such luck"}, status)
+
+    with pytest.raises(RerankFailed, match=rf"status {status}.*{hint}.*no such luck"):
+        asked(server)
+
+
+def test_the_key_is_in_no_message_even_if_the_server_repeats_it(server: Server) -> None:
+    server.respond = answering({"message": f"bad key {KEY}"}, 401)
+
+    with pytest.raises(RerankFailed) as refusal:
+        asked(server, KEY)
+    assert "bad key …" in str(refusal.value)
+
+
+def test_a_redirect_is_not_followed(server: Server) -> None:
+    """The key goes to no other address than the one configured."""
+    server.respond = answering({}, 307, (("Location", f"{server.address}/elsewhere"),))
+
+    with pytest.raises(RerankFailed, match="status 307"):
+        asked(server, KEY)
+    assert ["/rerank"] == [path for path, *_ in server.requests]
+
+
+def test_an_answer_without_end_is_cut_off(server: Server) -> None:
+    server.respond = answering(b" " * 4_100_000)
+
+    with pytest.raises(RerankFailed, match="more than 4,000,000 bytes"):
+        asked(server)
+
+
+# No answer
+
+
+def test_nobody_there(server: Server) -> None:
+    server.close()
+
+    with pytest.raises(RerankFailed, match="could not be reached"):
+        asked(server)
+
+
+def test_no_answer_in_time(server: Server) -> None:
+    server.respond = lambda _: sleep(2)
+
+    with pytest.raises(RerankFailed, match=r"did not answer within 0\.2 s \(rerank_timeout\)"):
+        asked(server, timeout=0.2)
+
+
+def test_a_trickle_does_not_renew_the_timeout(server: Server) -> None:
+    def trickle(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        request.end_headers()
+        for _ in range(100):
+            request.wfile.write(b" ")
+            request.wfile.flush()
+            sleep(0.05)
+
+    server.respond = trickle
+
+    with pytest.raises(RerankFailed, match=r"did not answer within 0\.3 s"):
+        asked(server, timeout=0.3)
+
+
+def test_a_search_goes_on_without_it_and_says_so(home: Path, vault: Path, server: Server) -> None:
+    """The whole way: the fused order, and the reason beside it."""
+    index_vault(home, write_vault(vault, {"a.md": "red sun", "b.md": "red moon"}), HashEmbedder())
+    server.respond = answering({"message": "overloaded"}, 500)
+    models = Models(HashEmbedder(), RerankEndpoint(server.address, "theirs", None, 5))
+    fused, found = ask(home, "red", HashEmbedder()), ask(home, "red", models=models, rerank=True)
+
+    assert fused.page == found.page
+    ((stage, reason),) = found.degraded
+    assert "rerank" == stage
+    assert "status 500: " in reason
