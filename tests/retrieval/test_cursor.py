@@ -75,13 +75,13 @@ def search(home: Path, cursor: str | None = None, **changes: Any) -> Answer:
 
 
 def followed(reader: Any, request: Request, models: Models, sizes: Sequence[int]) -> list[Answer]:
-    """Every page by cursor, with the page sizes in turn."""
+    """Every page by cursor, with the page sizes in turn; more than two hundred pages are too many."""
     pages = [answer(reader, request, models=models, limit=sizes[0])]
-    for size in itertools.cycle([*sizes[1:], sizes[0]]):
+    for size in itertools.islice(itertools.cycle([*sizes[1:], sizes[0]]), 200):
         if pages[-1].cursor is None:
             return pages
         pages.append(answer(reader, request, models=models, limit=size, cursor=pages[-1].cursor))
-    raise AssertionError
+    raise AssertionError("the pages do not end")
 
 
 # The seal

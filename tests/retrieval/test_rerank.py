@@ -224,10 +224,14 @@ def test_a_note_kept_out_of_embedding_is_read_by_its_own_text(home: Path, vault:
     assert ["Off\nred sun"] == documents(home, "red")
 
 
-def test_a_document_is_bounded(home: Path, vault: Path) -> None:
-    """The longest passage there can be, and its context line with it."""
+@pytest.mark.parametrize(
+    "note",
+    [f"# Title\n\n{'blue ' * 1_550}\n\n{'red sun! ' * 900}", f"---\nembed: false\ntitle: {'T' * 9_000}\n---\nred"],
+    ids=["a long passage", "a long title"],
+)
+def test_a_document_is_bounded(home: Path, vault: Path, note: str) -> None:
+    """The longest there can be, with its context line."""
     settings = Settings(chunk_chars=8_000)
-    note = f"# Title\n\n{'blue ' * 1_550}\n\n{'red sun! ' * 900}"
     index_vault(home, write_vault(vault, {"n.md": note}), HashEmbedder(limit=10_000), settings)
     (document,) = documents(home, "red", settings=settings, mode="text")
 
@@ -271,9 +275,6 @@ def test_a_note_that_fills_the_window_is_alone_in_the_prefix(home: Path, vault: 
     found = search(home, "red sun", model, settings, mode="vector", limit=limit, depth=50)
 
     assert (1, ["crowd.md"], limit) == (len(model.read), paths(found)[:1], len(found.page))
-
-
-# The record
 
 
 def test_an_answer_says_where_each_result_stood(home: Path, vault: Path) -> None:

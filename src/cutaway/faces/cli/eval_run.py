@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+from collections import Counter
 from typing import Any
 
 from rich.console import Console
@@ -59,12 +61,8 @@ def as_values(found: Run, measures: tuple[Measure, ...], per_query: bool) -> dic
 
 
 def degraded(found: Run) -> dict[str, int]:
-    """What was degraded, and in how many topics."""
-    said: dict[str, int] = {}
-    for topic in found.topics:
-        for reason in topic.degraded:
-            said[reason] = said.get(reason, 0) + 1
-    return said
+    """What was degraded, and in how many topics; numbers in a reason are left out, so that alike ones add up."""
+    return dict(Counter(re.sub(r"\d[\d,.]*", "…", reason) for topic in found.topics for reason in topic.degraded))
 
 
 def print_degraded(console: Console, found: Run) -> None:
