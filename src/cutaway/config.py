@@ -32,10 +32,10 @@ class Settings(BaseModel):
     limit: int = Field(10, ge=1, le=1_000, description="Results on a page.")
     fusion: Fusion = Field("calibrated-dismax", description="Formula that joins the two legs.")
     tie_breaker: float = Field(0.5, ge=0, le=1, description="Share of the weaker signal in calibrated-dismax.")
-    saturation: float = Field(1.5, gt=0, le=10, description="Where the calibrated lexical score is half way.")
+    saturation: float = Field(0.9, gt=0, le=10, description="Where the calibrated lexical score is half way.")
     min_similarity: float = Field(0.0, ge=0, le=1, description="Cosine below which the vector leg is silent for a row.")
     window: int = Field(200, ge=10, le=4_096, description="Candidates each leg contributes to page one.")
-    weak_below: float = Field(0.45, ge=0, le=1.5, description="An answer whose best score is lower is called weak.")
+    weak_below: float = Field(0.5, ge=0, le=1.5, description="An answer whose best score is lower is called weak.")
 
     rerank: bool = Field(False, description="Let a cross-encoder reorder the best results.")
     reranker: str = Field(

@@ -114,7 +114,7 @@ def test_returned_candidates_come_first_in_page_order(
 ) -> None:
     """The order of the final ranking, then the others."""
     answered = answer(worlds.reader(seed, unready), request_, limit=limit, page=page)
-    final = [hit.id for hit in answered.stages[-3].kept]
+    final = [hit.id for hit in answered.ranking.kept]
 
     assert final == [candidate.row for candidate in candidates(answered)][: len(final)]
 
@@ -126,7 +126,7 @@ def test_a_miss_is_on_no_page_so_far(
 ) -> None:
     """Neither the row nor, grouped, its note was shown on this page or on one before it."""
     answered = answer(worlds.reader(seed, unready), request_, limit=limit, page=page)
-    so_far = answered.stages[-3].kept[: answered.plan.offset + limit]
+    so_far = answered.ranking.kept[: answered.plan.offset + limit]
     notes = answered.evidence.notes
     shown = {notes[hit.id] for hit in so_far} if request_.group == "note" else {hit.id for hit in so_far}
 

@@ -68,7 +68,7 @@ def plain_bm25(notes: Sequence[Draft], query: Sequence[str]) -> dict[tuple[int, 
             tf = 2 * title + 2 * aliases + headings + tags + body
             same_kind = [length for (_, other), length in lengths.items() if other == kind]
             avgdl = sum(same_kind) / len(same_kind)
-            norm = 0.9 * (1 - 0.4 + 0.4 * lengths[number, kind] / avgdl)
+            norm = 0.9 * (1 - 0.6 + 0.6 * lengths[number, kind] / avgdl)
             scores[number, kind] += idf * tf / (tf + norm)
     return {key: score for key, score in scores.items() if score > 0}
 
@@ -107,7 +107,7 @@ def test_a_score_by_hand(two: Reader) -> None:
     (hit,) = Bm25(two.lexicon, ("red",)).ranked(10)
 
     idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
-    assert round(idf * 1 / (1 + 0.9 * (0.6 + 0.4 * 2 / 2.5)), 9) == hit.score
+    assert round(idf * 1 / (1 + 0.9 * (0.4 + 0.6 * 2 / 2.5)), 9) == hit.score
 
 
 def test_a_title_counts_twice(two: Reader) -> None:
@@ -115,7 +115,7 @@ def test_a_title_counts_twice(two: Reader) -> None:
     (hit,) = Bm25(two.lexicon, ("a",)).ranked(10)
 
     idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
-    assert round(idf * 2 / (2 + 0.9 * (0.6 + 0.4 * 2 / 2.5)), 9) == hit.score
+    assert round(idf * 2 / (2 + 0.9 * (0.4 + 0.6 * 2 / 2.5)), 9) == hit.score
 
 
 def test_a_score_is_the_sum_of_its_terms(two: Reader) -> None:

@@ -209,7 +209,6 @@ def test_a_cursor_and_a_page_are_refused(stars: Path) -> None:
         ({"settings": Settings(rerank_weight=0.2)}, DECIDED),
         ({"settings": Settings(rerank_formula="replace")}, DECIDED),
     ],
-    ids=str,
 )
 def test_a_cursor_belongs_to_one_order(stars: Path, changes: dict[str, Any], said: str) -> None:
     """Another request, or other settings or models: which of them is said."""
@@ -295,3 +294,23 @@ def test_remembered_scores_keep_the_order(stars: Path, monkeypatch: pytest.Monke
     change_mind(monkeypatch)
 
     assert whole[3:6] == hits(search(stars, cursor, **same))
+
+
+@pytest.mark.parametrize("more", ["====", "!!!!", "\n", "    "])
+def test_what_base64_would_forgive_is_refused(more: str) -> None:
+    """A cursor is the very signs that were given out: nothing added, no other last sign for the same bytes."""
+    text = sealed(Cursor(10, b"a" * 8, b"b" * 8, 3, 1, b"c" * 8), "key")
+    others = [text[:-1] + sign for sign in "abcdefghijklmnopqrstuvwxyz" if sign != text[-1]]
+
+    for spoiled in (text + more, *others):
+        with pytest.raises(UsageError):
+            unsealed(spoiled, "key")
+
+
+def test_asking_in_other_words_for_the_same_reranking_continues(stars: Path) -> None:
+    """By flag or by naming the depth that is set anyway: the order is one."""
+    first = search(stars, rerank=True)
+    second = search(stars, first.cursor, rerank=None)
+
+    assert ("asked for", "asked for by naming a depth") == (first.plan.reranking.why, second.plan.reranking.why)
+    assert hits(search(stars, page=2)) == hits(second)

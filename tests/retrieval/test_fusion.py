@@ -30,8 +30,8 @@ def dismax(words: dict[RowId, float], similar: dict[RowId, float], tie_breaker: 
 
 
 def test_a_lexical_score_is_half_way_at_its_half() -> None:
-    """L = b / (b + c · I), with c · I = 1.5 · 2."""
-    found = fusion.calibrate_lexical(leg({A: 3.0, B: 1.0, C: 9.0}), saturation=1.5, lone_idf=2.0)
+    """L = b / (b + c · √(I · Q / 2)), with 1.5 · √(2 · 4 / 2) = 3."""
+    found = fusion.calibrate_lexical(leg({A: 3.0, B: 1.0, C: 9.0}), saturation=1.5, lone_idf=2.0, query_idf=4.0)
 
     assert {A: 3 / (3 + 3), B: 1 / (1 + 3), C: 9 / (9 + 3)} == found.scores
 

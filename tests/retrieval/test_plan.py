@@ -95,9 +95,9 @@ def test_what_the_request_says_goes_before_the_settings(reader: Reader) -> None:
 @pytest.mark.parametrize(
     ("mode", "fusion", "formula", "tie_breaker"),
     [
-        ("text", "rrf", "bm25-saturated/v1", 0.5),
+        ("text", "rrf", "bm25-saturated/v2", 0.5),
         ("vector", "rrf", "cosine-calibrated/v1", 0.5),
-        ("hybrid", "calibrated-dismax", "calibrated-dismax/v1", 0.5),
+        ("hybrid", "calibrated-dismax", "calibrated-dismax/v2", 0.5),
         ("hybrid", "dismax-0.3", "dismax-0.3/v1", 0.3),
         ("hybrid", "rrf", "rrf-60/v1", 0.5),
     ],

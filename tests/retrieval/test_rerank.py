@@ -13,7 +13,7 @@ from cutaway.inspector.reranking import reranked
 from cutaway.model import ENTITY, RowId
 from cutaway.retrieval.pipeline import Answer
 from cutaway.retrieval.plan import Models
-from cutaway.retrieval.rerank import MAX_DOCUMENT_CHARS, Reader, blend, replace_scores, rerank
+from cutaway.retrieval.rerank import MAX_DOCUMENT_CHARS, CachedEncoder, blend, replace_scores, rerank
 from cutaway.retrieval.tracing import Scored, Stage
 from retrieval.worlds import Judge
 
@@ -41,7 +41,7 @@ def order_of(step: Stage[Any]) -> list[tuple[Any, float]]:
 
 
 def read_by(model: Judge | LengthReranker, texts: dict[RowId, str], order: Stage[RowId]) -> Stage[RowId]:
-    return rerank(order, texts, Reader(model, None), query="red", model=model.identity, depth=len(texts))
+    return rerank(order, texts, CachedEncoder(model, None), query="red", model=model.identity, depth=len(texts))
 
 
 def search(home: Path, text: str, model: Judge | LengthReranker, settings: Settings = NARROW, **asked: Any) -> Answer:
@@ -296,4 +296,4 @@ def test_the_formula_of_a_score_names_both_steps(home: Path, vault: Path, formul
     index_vault(home, write_vault(vault, {"a.md": "red"}), HashEmbedder())
     settings = NARROW.model_copy(update={"rerank_formula": formula})
 
-    assert f"calibrated-dismax/v1 + {formula}/v1" == search(home, "red", LengthReranker(), settings).formula
+    assert f"calibrated-dismax/v2 + {formula}/v1" == search(home, "red", LengthReranker(), settings).formula

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import HashEmbedder, LengthReranker, index_vault, opened, paths, write_vault
+from builders import HashEmbedder, LengthReranker, ask, index_vault, opened, paths, write_vault
+from cutaway.config import Settings
 from cutaway.index.exact import ExactIndex
 from cutaway.index.reader import Reader
+from cutaway.index.sqlite import open_writer
 from cutaway.model import RowId
 from cutaway.retrieval.bm25 import Bm25
 from cutaway.retrieval.pipeline import Answer
@@ -275,3 +277,21 @@ def test_five_thousand_equal_vectors_have_one_order(tmp_path: Path) -> None:
     assert (5_000, 1) == (len(set(orders[0])), len({hit.score for hit in whole[0].stages[0].kept}))
     assert orders[0] == orders[1]
     assert [True, True] == parts
+
+
+@pytest.mark.parametrize("policy", ["fallback", "error"])
+def test_nothing_to_read_is_no_failure(home: Path, vault: Path, policy: str) -> None:
+    """Where the prefix is empty (all its chunks are pending) the model is not asked, and nothing is degraded by it."""
+    notes = {f"a{number}.md": "sun" for number in range(15)} | {f"b{n}.md": "sun sun blue" for n in range(15)}
+    index_vault(home, write_vault(vault, notes), HashEmbedder())
+    connection = open_writer(home)
+    connection.execute(
+        "UPDATE chunks SET state = 'pending' WHERE note_id IN (SELECT id FROM notes WHERE path LIKE 'a%')"
+    )
+    connection.close()
+    reranker = LengthReranker()
+    narrow = Settings(window=10, rerank_failure=policy)  # type: ignore[arg-type]
+    found = ask(home, "sun", settings=narrow, models=Models(HashEmbedder(), reranker), mode="vector", rerank=True)
+
+    assert (0, 10) == (reranker.calls, len(found.page))
+    assert "rerank" not in [part.stage for part in found.degraded]

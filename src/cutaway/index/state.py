@@ -53,6 +53,7 @@ class ScoreCache:
 
     def scores(self, model: str, query: str, documents: Sequence[str]) -> dict[str, float]:
         """The known scores, by document."""
+        self.trouble = None
         if not self._file.is_file() or not self._capacity:
             return {}
         by_hash = {hashed(document): document for document in documents}

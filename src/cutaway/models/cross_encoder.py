@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Protocol
 
 from cutaway.config import Settings
@@ -39,7 +40,7 @@ def checked(scores: Sequence[float], count: int) -> list[float]:
     if len(scores) != count:
         raise RerankFailed(f"the reranker gave {len(scores)} scores for {count} documents")
     for score in scores:
-        if isinstance(score, bool) or not isinstance(score, int | float):
+        if isinstance(score, bool) or not isinstance(score, Real):
             raise RerankFailed(f"the reranker gave {score!r} where a score was expected")
         if not math.isfinite(score):
             raise RerankFailed(f"the reranker gave a score that is not finite: {score}")

@@ -8,21 +8,15 @@ from importlib.metadata import version
 
 from cutaway.errors import ModelUnavailable, RerankFailed, SettingsError
 from cutaway.models.cross_encoder import squashed
+from cutaway.models.onnx import runtime_failures
 
 try:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
-    from onnxruntime.capi import onnxruntime_pybind11_state as onnx_state
 except ImportError as missing:
     raise ModelUnavailable(
         f"only FastEmbed may know this model, and it is not installed ({missing}). "
         "Install it with: pip install 'cutaway[fastembed]'"
     ) from None
-
-# What onnxruntime raises has no base class of its own.
-_FAILURES: tuple[type[Exception], ...] = (
-    *(OSError, RuntimeError, ValueError),
-    *(kind for kind in vars(onnx_state).values() if isinstance(kind, type) and issubclass(kind, Exception)),
-)
 
 
 class FastEmbedCrossEncoder:
@@ -38,12 +32,12 @@ class FastEmbedCrossEncoder:
     def relevance(self, query: str, documents: Sequence[str]) -> list[float]:
         try:  # one pair a run: in a batch, padding would let documents change each other's scores
             return [squashed(score) for score in self._model.rerank(query, documents, batch_size=1)]
-        except _FAILURES as failure:
+        except runtime_failures() as failure:
             raise RerankFailed(f"{self._name}: {failure}") from None
 
     @cached_property
     def _model(self) -> TextCrossEncoder:
         try:
             return TextCrossEncoder(self._name)
-        except _FAILURES as failure:
+        except runtime_failures() as failure:
             raise ModelUnavailable(f"FastEmbed could not load {self._name}: {failure}") from None

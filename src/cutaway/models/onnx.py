@@ -202,9 +202,12 @@ class _Session:
         _ = self._loading
 
     def outputs(self, encode: Callable[[str], Tokens], texts: Sequence[str]) -> Iterable[NDArray[np.float32]]:
-        """The model's first output for each text, in order."""
+        """The model's first output for each text, in order. Raises ModelUnavailable."""
         run = self._loading.result().run
-        return self._pool.map(lambda text: _ran(run, encode(text)), texts)
+        try:
+            yield from self._pool.map(lambda text: _ran(run, encode(text)), texts)
+        except runtime_failures() as failure:
+            raise ModelUnavailable(f"model {self._files.name} failed: {failure}") from None
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -225,6 +228,14 @@ class _Session:
         options.log_severity_level = 3
         content = self._files.checked("model.onnx", self._files.model_sha256)
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def runtime_failures() -> tuple[type[Exception], ...]:
+    """What onnxruntime may raise: its exceptions have no base class of their own."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    kinds = (kind for kind in vars(state).values() if isinstance(kind, type) and issubclass(kind, Exception))
+    return OSError, RuntimeError, ValueError, *kinds
 
 
 def _ran(run: Any, tokens: Tokens) -> NDArray[np.float32]:

@@ -13,7 +13,7 @@ from cutaway.index.lexicon import Ints, Lexicon, Postings
 from cutaway.model import ENTITY, KINDS, RowId
 from cutaway.retrieval.tracing import Scored
 
-K1, B = 0.9, 0.4
+K1, B = 0.9, 0.6
 # What one occurrence in a field counts, in the order of the lexical columns.
 FIELD_WEIGHTS = (2.0, 2.0, 1.0, 1.0, 1.0)
 _DIGITS = 9
@@ -139,6 +139,11 @@ class Bm25:
     def lone_idf(self) -> float:
         """I = ln(1 + (N - .5) / 1.5): the idf of a term that one note holds."""
         return math.log(1 + max(self.notes - 0.5, 0.5) / 1.5)
+
+    @property
+    def query_idf(self) -> float:
+        """Q: the idf of all the query's terms, at least I. A term that no note holds counts as I: it is missing."""
+        return max(self.lone_idf, sum(weight or self.lone_idf for weight in self.idf.values()))
 
 
 def _at(wanted: Ints, places: Ints, shares: Floats) -> Floats:

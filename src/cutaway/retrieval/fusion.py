@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from cutaway.model import ChunkId, RowId
@@ -39,9 +40,13 @@ def complete_similarity(
 
 
 @stage
-def calibrate_lexical(words: Stage[RowId], *, saturation: float, lone_idf: float) -> Outcome[RowId]:
-    """L = b / (b + c · I): half way where a row scores c times the idf of a term found once."""
-    half = saturation * lone_idf
+def calibrate_lexical(words: Stage[RowId], *, saturation: float, lone_idf: float, query_idf: float) -> Outcome[RowId]:
+    """L = b / (b + c · √(I · Q / 2)), where I is the idf of a term found once, and Q that of the whole query.
+
+    A long query gives a row more to score with: held against I alone, its best rows would all be
+    close to 1 and no longer told apart, while a short one's would never get there.
+    """
+    half = saturation * math.sqrt(lone_idf * query_idf / 2)
     return Outcome(tuple(_rescored(hit, hit.score / (hit.score + half)) for hit in words.kept))
 
 

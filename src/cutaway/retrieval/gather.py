@@ -63,6 +63,10 @@ class Evidence:
     def lone_idf(self) -> float:
         return self.bm25.lone_idf if self.bm25 else 1.0
 
+    @property
+    def query_idf(self) -> float:
+        return self.bm25.query_idf if self.bm25 else 1.0
+
     def matched(self, group: str) -> int:
         """How many notes or rows hold a term of the query, in the window or not."""
         if self.bm25 is None:

@@ -89,7 +89,7 @@ def search(request: Request, settings: Settings, reader: Reader, models: Models)
     """
     models = usable(models, reader)
     plan = make_plan(request, settings, reader, models)
-    there = unsealed(request.cursor, reader.key) if request.cursor else None
+    there = unsealed(request.cursor, reader.key) if request.cursor is not None else None
     if there:
         check_unchanged(there, _place(plan, reader))
     answer = answered(plan, gather(plan, reader, models.embedder), reader, models)

@@ -19,10 +19,10 @@ from cutaway.retrieval.cursor import unsealed
 MAX_QUERY_CHARS = 20_000
 MAX_RESULTS = 1_000
 FORMULAS: dict[str, str] = {
-    "calibrated-dismax": "calibrated-dismax/v1",
+    "calibrated-dismax": "calibrated-dismax/v2",
     "dismax-0.3": "dismax-0.3/v1",
     "rrf": "rrf-60/v1",
-    "text": "bm25-saturated/v1",
+    "text": "bm25-saturated/v2",
     "vector": "cosine-calibrated/v1",
 }
 """What a score is, by fusion where both legs are read, else by mode."""
@@ -127,8 +127,10 @@ class Plan:
     def decided_by(self) -> tuple[object, ...]:
         """All else that the order of results depends on, but for the index itself."""
         formula = (self.formula, self.tie_breaker, self.saturation, self.min_similarity, self.base)
-        identities = (self.analyzer, self.embedding_identity, self.index_identity)
-        return *formula, *identities, self.reranking
+        identities = (self.analyzer, self.embedding_identity, self.index_identity) if self.vector else (self.analyzer,)
+        reranking = self.reranking
+        read = (reranking.model, reranking.depth, reranking.formula, reranking.weight) if reranking.model else ()
+        return *formula, *identities, *read
 
 
 def make_plan(request: Request, settings: Settings, reader: Reader, models: Models) -> Plan:

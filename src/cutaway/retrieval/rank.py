@@ -57,7 +57,7 @@ def ranked(evidence: Evidence, plan: Plan) -> tuple[Stage[Any], ...]:
     if words is not None and similar is not None:
         stages += _fused(evidence, words, similar, plan)
     elif words is not None:
-        stages.append(fusion.calibrate_lexical(words, saturation=plan.saturation, lone_idf=evidence.lone_idf))
+        stages.append(_calibrated(words, evidence, plan))
     elif similar is not None:
         stages.append(fusion.calibrate_similarity(similar, baseline=evidence.baseline.mean))
     return tuple(stages)
@@ -104,10 +104,15 @@ def _fused(evidence: Evidence, words: Stage[RowId], similar: Stage[RowId], plan:
         return scaled, fusion.fuse(scaled, similar, formula=plan.formula, tie_breaker=plan.tie_breaker)
     wordy = _among(similar, words.ranks.keys() | evidence.lexical_scores.keys())
     completed = fusion.complete_lexical(words, wordy, evidence.lexical_scores)
-    lexical = fusion.calibrate_lexical(completed, saturation=plan.saturation, lone_idf=evidence.lone_idf)
+    lexical = _calibrated(completed, evidence, plan)
     similarity = fusion.calibrate_similarity(similar, baseline=evidence.baseline.mean)
     fused = fusion.fuse(lexical, similarity, formula=plan.formula, tie_breaker=plan.tie_breaker)
     return completed, lexical, similarity, fused
+
+
+def _calibrated(words: Stage[RowId], evidence: Evidence, plan: Plan) -> Stage[RowId]:
+    idf = {"lone_idf": evidence.lone_idf, "query_idf": evidence.query_idf}
+    return fusion.calibrate_lexical(words, saturation=plan.saturation, **idf)
 
 
 def _among(leg: Stage[RowId], rows: Set[RowId]) -> Stage[RowId]:

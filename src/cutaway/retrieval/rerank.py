@@ -18,16 +18,19 @@ from cutaway.retrieval.tracing import Dropped, Outcome, Scored, Stage, best_firs
 
 MAX_DOCUMENT_CHARS = 8_000
 # Whatever a model's libraries may raise; anything else is a fault of ours and should be seen.
-_FAILURES = (CutawayError, ArithmeticError, LookupError, OSError, RuntimeError, TypeError, ValueError)
+_FAILURES = (
+    *(CutawayError, ArithmeticError, AssertionError, AttributeError, EOFError, ImportError),
+    *(LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError),
+)
 # Rows are scored in [0, 1] or a little more, except by reciprocal ranks, whose best is 2 / (k + 1).
 _SCALES = {FORMULAS["rrf"]: 2 / (RRF_K + 1)}
 # A replaced score of exactly 0 would leave no room beneath it for the tail.
-_LEAST = 1e-6
+_LEAST = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """The cross-encoder and what it has read before."""
+class CachedEncoder:
+    """The cross-encoder, and the scores it gave before."""
 
     model: CrossEncoder
     cache: ScoreCache | None
@@ -51,12 +54,12 @@ def reranked(order: Stage[RowId], ranking: Ranking, shelf: Shelf, plan: Plan, mo
     reranker fails, the order stays and the only stage says why; where settings want an error
     instead, it raises RerankFailed.
     """
-    if isinstance(models.reranker, str) or plan.reranking.model is None or not order.kept:
-        return ()
     head = order.kept[: min(plan.reranking.depth, ranking.fixed)]
+    if isinstance(models.reranker, str) or plan.reranking.model is None or not head:
+        return ()
     texts = {hit.id: document(hit, shelf) for hit in head}
-    reader = Reader(models.reranker, models.cache)
-    read = rerank(order, texts, reader, query=plan.text, model=plan.reranking.model, depth=plan.reranking.depth)
+    encoder = CachedEncoder(models.reranker, models.cache)
+    read = rerank(order, texts, encoder, query=plan.text, model=plan.reranking.model, depth=plan.reranking.depth)
     if not read.kept:
         if plan.reranking.failure == "error":
             raise RerankFailed(f"reranking failed: {read.remark}")
@@ -81,31 +84,28 @@ def document(hit: Scored[RowId], shelf: Shelf) -> str:
 
 @stage
 def rerank(
-    order: Stage[RowId], texts: Mapping[RowId, str], reader: Reader, *, query: str, model: str, depth: int
+    order: Stage[RowId], texts: Mapping[RowId, str], encoder: CachedEncoder, *, query: str, model: str, depth: int
 ) -> Outcome[RowId]:
     """How well each document answers the query, in [0, 1], as the cross-encoder says. One call at most.
 
     Keeps what it scored, best first; all else is the tail. Scores it remembered are marked.
     """
     try:
-        known, fresh = reader.read(query, list(texts.values()))
+        known, fresh = encoder.read(query, list(texts.values()))
     except _FAILURES as failure:
         reason = str(failure) or type(failure).__name__
         return Outcome((), tuple(Dropped(hit.id, hit.score, "not reranked") for hit in order.kept), reason)
     scores = known | fresh
-    read = [
-        Scored(row, round(scores[text], DIGITS), mark="remembered" if text in known else None)
-        for row, text in texts.items()
-    ]
+    read = [Scored(row, scores[text], mark="remembered" if text in known else None) for row, text in texts.items()]
     tail = tuple(Dropped(hit.id, hit.score, "in the tail: not read") for hit in order.kept if hit.id not in texts)
-    return Outcome(best_first(read), tail, "; ".join(_remarks(reader, known, fresh)) or None)
+    return Outcome(best_first(read), tail, "; ".join(_remarks(encoder, known, fresh)) or None)
 
 
-def _remarks(reader: Reader, known: Mapping[str, float], fresh: Mapping[str, float]) -> Iterator[str]:
+def _remarks(encoder: CachedEncoder, known: Mapping[str, float], fresh: Mapping[str, float]) -> Iterator[str]:
     if known:
         yield f"{len(known)} of {len(known) + len(fresh)} scores remembered"
-    if reader.cache and reader.cache.trouble:
-        yield reader.cache.trouble
+    if encoder.cache and encoder.cache.trouble:
+        yield encoder.cache.trouble
 
 
 @stage
@@ -130,12 +130,9 @@ def blend(order: Stage[RowId], read: Stage[RowId], *, formula: str, weight: floa
 @stage
 def replace_scores(order: Stage[RowId], read: Stage[RowId], *, formula: str) -> Outcome[RowId]:
     """The cross-encoder's score alone decides. The tail keeps its order and slides beneath."""
+    given = {row: score or _LEAST for row, score in read.scores.items()}
     prefix = best_first(
-        [
-            hit._replace(score=max(read.scores[hit.id], _LEAST), parts=(("rerank", max(read.scores[hit.id], _LEAST)),))
-            for hit in order.kept
-            if hit.id in read.scores
-        ]
+        [hit._replace(score=given[hit.id], parts=(("rerank", given[hit.id]),)) for hit in order.kept if hit.id in given]
     )
     floor = prefix[-1].score
     tail = (
