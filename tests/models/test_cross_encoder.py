@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -75,11 +76,26 @@ def test_none_is_none() -> None:
     assert named_cross_encoder(Settings(reranker="none")) is None
 
 
+def test_none_is_none_even_where_an_address_is_set() -> None:
+    """Nothing is sent anywhere."""
+    assert named_cross_encoder(Settings(reranker="none", rerank_url="http://127.0.0.1:1")) is None
+
+
 def test_the_default_is_the_bundled_one() -> None:
     reranker = named_cross_encoder(Settings())
 
     assert isinstance(reranker, OnnxCrossEncoder)
     assert "ms-marco-MiniLM-L-12-v2@1225ccd6/512/sigmoid-4" == reranker.identity
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_it_is_loaded_ahead_only_when_asked(monkeypatch: pytest.MonkeyPatch, at_once: bool) -> None:
+    """In the background, so that naming a model takes no time."""
+    prepared: list[OnnxCrossEncoder] = []
+    monkeypatch.setattr(OnnxCrossEncoder, "prepare", lambda reranker: prepared.append(reranker))
+    reranker = named_cross_encoder(Settings(), at_once=at_once)
+
+    assert ([reranker] if at_once else []) == prepared
 
 
 def test_an_address_goes_before_any_local_model() -> None:
@@ -117,6 +133,50 @@ def test_a_missing_package_is_named_with_the_way_to_get_it(
 def test_missing_model_files_are_named_before_the_first_search() -> None:
     with pytest.raises(ModelUnavailable, match=r"model ms-marco-MiniLM-L-12-v2 are not installed.*cutaway\[local\]"):
         OnnxCrossEncoder(replace(MS_MARCO_MINILM, package="no_such_package"))
+
+
+def test_a_file_that_is_not_in_the_package_is_named() -> None:
+    """The package is there, but of a release without this model."""
+    with pytest.raises(ModelUnavailable, match=r"holds no models/data/elsewhere/model\.onnx.*cutaway\[local\]"):
+        OnnxCrossEncoder(replace(MS_MARCO_MINILM, folder="models/data/elsewhere"))
+
+
+def test_a_tokenizer_that_is_not_in_the_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half an installation is none."""
+    folder = tmp_path / "half_a_model" / MS_MARCO_MINILM.folder
+    folder.mkdir(parents=True)
+    (tmp_path / "half_a_model" / "__init__.py").touch()
+    (folder / "model.onnx").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(ModelUnavailable, match=r"half_a_model holds no .*tokenizer\.json"):
+        OnnxCrossEncoder(replace(MS_MARCO_MINILM, package="half_a_model")).relevance(QUERY, [RIGHT])
+
+
+@pytest.mark.parametrize("package", ["onnxruntime", "tokenizers"])
+def test_a_package_the_bundled_model_needs_is_named(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    """With the way to get it."""
+    monkeypatch.setitem(sys.modules, package, None)
+
+    with pytest.raises(ModelUnavailable, match=rf"needs the package {package}\. .*cutaway\[local\]"):
+        OnnxCrossEncoder(MS_MARCO_MINILM).relevance(QUERY, [RIGHT])
+
+
+def test_a_tokenizer_that_is_not_the_known_one_is_refused() -> None:
+    """Other tokens would be other scores."""
+    spoiled = OnnxCrossEncoder(replace(MS_MARCO_MINILM, tokenizer_sha256="0" * 64))
+
+    with pytest.raises(ModelUnavailable, match=r"tokenizer\.json is not the ms-marco-MiniLM-L-12-v2 file we know"):
+        spoiled.relevance(QUERY, [RIGHT])
+
+
+def test_what_goes_wrong_in_the_background_is_said_at_the_first_read() -> None:
+    """Preparing never fails: a search that is not reranked is not disturbed."""
+    spoiled = OnnxCrossEncoder(replace(MS_MARCO_MINILM, model_sha256="0" * 64))
+    spoiled.prepare()
+
+    with pytest.raises(ModelUnavailable, match=r"model\.onnx is not"):
+        spoiled.relevance(QUERY, [RIGHT])
 
 
 def test_files_that_are_not_the_known_ones_are_refused() -> None:
@@ -171,8 +231,8 @@ def test_a_query_the_model_cannot_read_is_refused(bundled: OnnxCrossEncoder) -> 
         bundled.relevance("如何保存面包", [RIGHT])
 
 
-def test_the_model_reads_one_pair_at_a_time_and_no_more_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Query first, as segment 0; the document is what is cut; the closing token stays."""
+def fed(monkeypatch: pytest.MonkeyPatch, query: str, documents: list[str]) -> list[dict[str, np.ndarray]]:
+    """What the model is given to read, pair by pair, in no particular order."""
     feeds: list[dict[str, np.ndarray]] = []
 
     def run(_: None, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
@@ -181,7 +241,20 @@ def test_the_model_reads_one_pair_at_a_time_and_no_more_than_its_limit(monkeypat
 
     reranker = OnnxCrossEncoder(MS_MARCO_MINILM)
     monkeypatch.setattr(reranker._session, "_load", lambda: SimpleNamespace(run=run))
-    reranker.relevance(QUERY, ["short", "much longer " * 5_000])
+    reranker.relevance(query, documents)
+    return feeds
+
+
+def test_a_query_takes_half_of_what_is_read_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """256 tokens and two special ones; all the rest is the document's, whatever the query's length."""
+    (feed,) = fed(monkeypatch, "bread " * 3_400, ["stale " * 3_400])
+
+    assert [0] * 258 + [1] * 254 == feed["token_type_ids"][0].tolist()
+
+
+def test_the_model_reads_one_pair_at_a_time_and_no_more_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Query first, as segment 0; the document is what is cut; the closing token stays."""
+    feeds = fed(monkeypatch, QUERY, ["short", "much longer " * 5_000])
 
     assert [1, 1] == [len(feed["input_ids"]) for feed in feeds]
     assert MS_MARCO_MINILM.limit == max(feed["input_ids"].shape[1] for feed in feeds)

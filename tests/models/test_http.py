@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from builders import HashEmbedder, ask, index_vault, write_vault
+from cutaway.config import Settings
 from cutaway.errors import RerankFailed
-from cutaway.models.cross_encoder import checked
+from cutaway.models.cross_encoder import checked, named_cross_encoder
 from cutaway.models.http import RerankEndpoint
 from cutaway.retrieval.plan import Models
 
@@ -49,7 +50,10 @@ class Server:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """No proxy of the person who runs the tests stands before it."""
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "*")
     server = Server()
     yield server
     server.close()
@@ -103,6 +107,18 @@ def test_a_key_is_sent_as_a_bearer_token(server: Server) -> None:
     asked(server, KEY)
 
     assert f"Bearer {KEY}" == server.requests[0][1]["Authorization"]
+
+
+def test_the_settings_say_where_to_what_model_and_with_which_key(server: Server) -> None:
+    """The key itself is sent, and it is no part of the identity, which every trace shows."""
+    server.respond = answering(scored((0, 0.1)))
+    endpoint = named_cross_encoder(Settings(rerank_url=server.address, reranker="theirs", rerank_key=KEY))
+    assert endpoint is not None
+    endpoint.relevance("which", ["one"])
+    ((_, headers, body),) = server.requests
+
+    assert ("theirs", f"Bearer {KEY}") == (body["model"], headers["Authorization"])
+    assert KEY not in endpoint.identity
 
 
 # The answer
@@ -179,11 +195,33 @@ def test_the_key_is_in_no_message_even_if_the_server_repeats_it(server: Server) 
     assert "bad key …" in str(refusal.value)
 
 
-def test_a_redirect_is_not_followed(server: Server) -> None:
-    """The key goes to no other address than the one configured."""
-    server.respond = answering({}, 307, (("Location", f"{server.address}/elsewhere"),))
+@pytest.mark.parametrize("status", [200, 307, 401, 500])
+def test_half_a_key_is_in_no_message_either(server: Server, status: int) -> None:
+    """Where the detail is cut, as anywhere before."""
+    server.respond = answering(f"{KEY}{'x' * 192} {KEY}".encode(), status, (("Location", f"/{KEY}"),))
 
-    with pytest.raises(RerankFailed, match="status 307"):
+    with pytest.raises(RerankFailed) as refusal:
+        asked(server, KEY)
+    assert KEY[:4] not in str(refusal.value)
+
+
+def test_a_detail_is_one_short_line_of_printable_signs(server: Server) -> None:
+    """A message can neither flood a terminal nor steer it."""
+    server.respond = answering(b"no\n\n luck \x1b[31m\x00\xff" + b"x" * 10_000, 500)
+
+    with pytest.raises(RerankFailed) as refusal:
+        asked(server)
+    (detail,) = str(refusal.value).split("status 500: ")[1:]
+    assert detail.startswith("no luck [31m")
+    assert (200, True) == (len(detail), detail.isprintable())
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(server: Server, status: int) -> None:
+    """The key goes to no other address than the one configured."""
+    server.respond = answering({}, status, (("Location", f"{server.address}/elsewhere"),))
+
+    with pytest.raises(RerankFailed, match=f"{server.address}/rerank answered with status {status}"):
         asked(server, KEY)
     assert ["/rerank"] == [path for path, *_ in server.requests]
 
@@ -201,7 +239,25 @@ def test_an_answer_without_end_is_cut_off(server: Server) -> None:
 def test_nobody_there(server: Server) -> None:
     server.close()
 
-    with pytest.raises(RerankFailed, match="could not be reached"):
+    with pytest.raises(RerankFailed, match=f"{server.address}/rerank could not be reached: .*refused"):
+        asked(server)
+
+
+@pytest.mark.parametrize(
+    "respond",
+    [
+        lambda request: request.wfile.close(),
+        lambda request: request.wfile.write(b"SSH-2.0-OpenSSH\r\n"),
+        lambda request: request.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"),
+        answering(b"no gzip", headers=(("Content-Encoding", "gzip"),)),
+    ],
+    ids=["closed", "not HTTP", "cut short", "not gzip"],
+)
+def test_half_an_answer_is_none(server: Server, respond: Callable[[BaseHTTPRequestHandler], None]) -> None:
+    """Whatever breaks on the way is told with the address."""
+    server.respond = respond
+
+    with pytest.raises(RerankFailed, match=f"{server.address}/rerank could not be reached: ."):
         asked(server)
 
 

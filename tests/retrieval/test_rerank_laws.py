@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import HashEmbedder, LengthReranker, ask, index_vault, opened, paths, write_vault
+from builders import HashEmbedder, LengthReranker, index_vault, opened, paths, write_vault
 from cutaway.config import Settings
 from cutaway.index.exact import ExactIndex
 from cutaway.index.reader import Reader
@@ -291,7 +291,9 @@ def test_nothing_to_read_is_no_failure(home: Path, vault: Path, policy: str) -> 
     connection.close()
     reranker = LengthReranker()
     narrow = Settings(window=10, rerank_failure=policy)  # type: ignore[arg-type]
-    found = ask(home, "sun", settings=narrow, models=Models(HashEmbedder(), reranker), mode="vector", rerank=True)
+    with opened(home) as reader:
+        asked = Request("sun", mode="vector", rerank=True)
+        found = answer(reader, asked, narrow, Models(HashEmbedder(), reranker))
 
     assert (0, 10) == (reranker.calls, len(found.page))
     assert "rerank" not in [part.stage for part in found.degraded]
