@@ -64,6 +64,10 @@ class UnreadableQuery(UsageError):
     """A query in a script that the embedding model does not know; its words can still be searched."""
 
 
+class StateUnavailable(CutawayError):
+    """The state file cannot be read or written."""
+
+
 class RerankFailed(CutawayError):
     """The cross-encoder gave no scores, or scores that cannot be trusted."""
 

@@ -263,3 +263,22 @@ def test_the_model_reads_one_pair_at_a_time_and_no_more_than_its_limit(monkeypat
         assert sorted(types) == types
         assert {0, 1} == set(types)
         assert 102 == feed["input_ids"][0, -1]  # [SEP]
+
+
+def test_a_logit_that_is_no_number_stays_one_for_the_check_to_refuse() -> None:
+    with pytest.raises(RerankFailed, match="not finite: nan"):
+        checked([squashed(math.nan)], 1)
+
+
+def test_a_failure_of_the_runtime_is_a_model_that_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """onnxruntime's exceptions share no base class; none of them ends a search."""
+    from onnxruntime.capi.onnxruntime_pybind11_state import RuntimeException
+
+    def run(*_: object) -> None:
+        raise RuntimeException("failed to allocate memory")
+
+    reranker = OnnxCrossEncoder(MS_MARCO_MINILM)
+    monkeypatch.setattr(reranker._session, "_load", lambda: SimpleNamespace(run=run))
+
+    with pytest.raises(ModelUnavailable, match="ms-marco-MiniLM-L-12-v2 failed: failed to allocate memory"):
+        reranker.relevance(QUERY, [RIGHT])

@@ -192,6 +192,17 @@ def test_the_idf_of_a_term_found_once(home: Path, vault: Path, notes: int, idf: 
         assert idf == Bm25(reader.lexicon, ("red",)).lone_idf
 
 
+def test_the_idf_of_a_query_counts_what_is_missing(home: Path, vault: Path) -> None:
+    """Q = Σ idf over its terms; a term that no note holds counts as one that a single note holds. Never below I."""
+    index_vault(home, write_vault(vault, {"a.md": "red blue", "b.md": "red green", "c.md": "red"}))
+    with opened(home) as reader:
+        common, rare = (Bm25(reader.lexicon, (term,)).idf[term] for term in ("red", "blue"))
+        lone = Bm25(reader.lexicon, ("blue",)).lone_idf
+
+        assert common + rare + lone == pytest.approx(Bm25(reader.lexicon, ("red", "blue", "violet")).query_idf)
+        assert lone == Bm25(reader.lexicon, ("red",)).query_idf
+
+
 def test_notes_outside_the_scope_change_no_score(home: Path, tmp_path: Path) -> None:
     """N, idf and lengths are those of the projects in scope."""
     index_vault(home, write_vault(tmp_path / "one", {"a.md": "red", "b.md": "green green"}))

@@ -1,1 +1,1 @@
-"""Embedding models behind one small protocol."""
+"""Embedding models and cross-encoders, each behind one small protocol."""

@@ -30,8 +30,10 @@ def squashed(logit: float) -> float:
     """A raw score as one in [0, 1]: sigmoid(logit / 4).
 
     Cross-encoders give about -11 to 10. Undivided, nearly all of that is 0 or 1, and a blend could
-    not tell good from better.
+    not tell good from better. NaN stays NaN, for ``checked`` to refuse.
     """
+    if math.isnan(logit):
+        return logit
     return 1 / (1 + math.exp(-max(-500.0, min(logit, 500.0)) / _TEMPERATURE))
 
 
@@ -42,7 +44,7 @@ def checked(scores: Sequence[float], count: int) -> list[float]:
     for score in scores:
         if isinstance(score, bool) or not isinstance(score, Real):
             raise RerankFailed(f"the reranker gave {score!r} where a score was expected")
-        if not math.isfinite(score):
+        if score != score or score in (math.inf, -math.inf):
             raise RerankFailed(f"the reranker gave a score that is not finite: {score}")
         if not 0 <= score <= 1:
             raise RerankFailed(f"the reranker gave a score outside 0 to 1: {score}. Have it normalise its scores")

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from cutaway.errors import ModelUnavailable, RerankFailed, SettingsError
 from cutaway.models.cross_encoder import squashed
-from cutaway.models.onnx import runtime_failures
+from cutaway.models.onnx import clean, runtime_failures
 
 try:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
@@ -23,15 +23,16 @@ class FastEmbedCrossEncoder:
     """A cross-encoder by FastEmbed's name for it, loaded when it first reads. Raises SettingsError."""
 
     def __init__(self, name: str) -> None:
-        known = sorted(model["model"] for model in TextCrossEncoder.list_supported_models())
-        if name.lower() not in map(str.lower, known):
-            raise SettingsError(f"reranker {name!r} is not known; FastEmbed has: {', '.join(known)}.")
-        self._name = name
-        self.identity = f"fastembed-{version('fastembed')}:{name}/sigmoid-4"
+        known = {model["model"].lower(): model["model"] for model in TextCrossEncoder.list_supported_models()}
+        if name.lower() not in known:
+            raise SettingsError(f"reranker {name!r} is not known; FastEmbed has: {', '.join(sorted(known.values()))}.")
+        self._name = known[name.lower()]
+        self.identity = f"fastembed-{version('fastembed')}:{self._name}/sigmoid-4"
 
     def relevance(self, query: str, documents: Sequence[str]) -> list[float]:
         try:  # one pair a run: in a batch, padding would let documents change each other's scores
-            return [squashed(score) for score in self._model.rerank(query, documents, batch_size=1)]
+            scores = self._model.rerank(clean(query), [clean(text) for text in documents], batch_size=1)
+            return [squashed(score) for score in scores]
         except runtime_failures() as failure:
             raise RerankFailed(f"{self._name}: {failure}") from None
 

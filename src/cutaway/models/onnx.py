@@ -107,23 +107,23 @@ class OnnxTokenizer:
         position = 0
         while position < len(text):
             end = _slice_end(text, position)
-            encoding = self._loaded.encode(_clean(text[position:end]), add_special_tokens=False)
+            encoding = self._loaded.encode(clean(text[position:end]), add_special_tokens=False)
             starts += (position + start for start, _ in encoding.offsets)
             position = end
         return starts
 
     def unknown(self, text: str) -> float:
         """The share of a text's tokens that are the model's token for whatever it does not know."""
-        ids = self._loaded.encode(_clean(text), add_special_tokens=False).ids
+        ids = self._loaded.encode(clean(text), add_special_tokens=False).ids
         unknown = self._loaded.token_to_id(_UNKNOWN)
         return sum(token == unknown for token in ids) / max(len(ids), 1)
 
     def counts(self, texts: Sequence[str]) -> Sequence[int]:
-        return [len(self._loaded.encode(_clean(text))) for text in texts]
+        return [len(self._loaded.encode(clean(text))) for text in texts]
 
     def truncated(self, text: str, after: str | None = None) -> Tokens:
         """A text's tokens, cut at the limit; where it stands *after* another, as that one's pair."""
-        pair = (_clean(text),) if after is None else (_clean(after), _clean(text))
+        pair = (clean(text),) if after is None else (clean(after), clean(text))
         encoding = self._loaded.encode(*pair)
         ids: list[int] = encoding.ids
         if len(ids) > self.limit:
@@ -170,8 +170,8 @@ class OnnxEmbedder:
 class OnnxCrossEncoder:
     """A cross-encoder: query and document in one text, one logit out.
 
-    A query may take half of what the model reads; the document is cut at the rest. A query in a
-    script the model does not know is refused: its scores would mean nothing.
+    A query may take half of what the model reads; the document is cut at the rest. A query of
+    signs the model does not know is refused: its scores would mean nothing.
     """
 
     def __init__(self, files: ModelFiles) -> None:
@@ -203,8 +203,8 @@ class _Session:
 
     def outputs(self, encode: Callable[[str], Tokens], texts: Sequence[str]) -> Iterable[NDArray[np.float32]]:
         """The model's first output for each text, in order. Raises ModelUnavailable."""
-        run = self._loading.result().run
         try:
+            run = self._loading.result().run
             yield from self._pool.map(lambda text: _ran(run, encode(text)), texts)
         except runtime_failures() as failure:
             raise ModelUnavailable(f"model {self._files.name} failed: {failure}") from None
@@ -232,8 +232,10 @@ class _Session:
 
 def runtime_failures() -> tuple[type[Exception], ...]:
     """What onnxruntime may raise: its exceptions have no base class of their own."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as state
-
+    try:
+        from onnxruntime.capi import onnxruntime_pybind11_state as state
+    except ImportError:
+        return OSError, RuntimeError, ValueError
     kinds = (kind for kind in vars(state).values() if isinstance(kind, type) and issubclass(kind, Exception))
     return OSError, RuntimeError, ValueError, *kinds
 
@@ -245,8 +247,8 @@ def _ran(run: Any, tokens: Tokens) -> NDArray[np.float32]:
     return output
 
 
-def _clean(text: str) -> str:
-    """The tokenizer refuses lone surrogates, which a command line may hold."""
+def clean(text: str) -> str:
+    """A text without lone surrogates, which a command line may hold and tokenizers refuse."""
     return _SURROGATE.sub("\ufffd", text)
 
 

@@ -22,14 +22,15 @@ def judge(options: argparse.Namespace) -> int:
     with open_scope(options) as reader:
         project, path = _place(options.note, reader)
     store = Judgments(home_of(options))
+    query = options.query.encode("utf-8", "replace").decode().strip()  # as a search reads it
     if options.grade == "none":
-        found = store.forget(Judgment(project, options.query, path, 0))
+        found = store.forget(Judgment(project, query, path, 0))
         messages().print("taken back" if found else "there was no such judgment")
         return 0 if found else 1
     if options.grade not in map(str, _GRADES):
         raise UsageError(f"grade {options.grade!r} is not known; it may be 0, 1, 2, 3 or none.")
-    store.keep([Judgment(project, options.query, path, int(options.grade))])
-    messages().print(f"{path} answers “{options.query}”: {options.grade}", soft_wrap=True, highlight=False)
+    store.keep([Judgment(project, query, path, int(options.grade))])
+    messages().print(f"{path} answers “{query}”: {options.grade}", soft_wrap=True, highlight=False)
     return 0
 
 
