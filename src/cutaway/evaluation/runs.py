@@ -154,15 +154,24 @@ def _recorded(topic: Topic, answer: Answer, judged: JudgedSet, documents: Docume
         hits=tuple(_by_span(kept, judged.spans.get(topic.id, {})) if judged.spans else kept),
         grades=_span_grades(judged, topic) if judged.spans else grades,
         trails=_trails(answer, names, followed),
-        ms={step.name: round(step.seconds * 1000, 3) for step in answer.stages},
+        ms=_milliseconds(answer),
         degraded=tuple(f"{part.stage}: {part.reason}" for part in answer.degraded),
     )
+
+
+def _milliseconds(answer: Answer) -> dict[str, float]:
+    spent: dict[str, float] = {}
+    for step in answer.stages:
+        spent[step.name] = round(spent.get(step.name, 0.0) + step.seconds * 1000, 3)
+    return spent
 
 
 def _trails(answer: Answer, names: Mapping[NoteId, str], followed: Iterable[str]) -> dict[str, dict[str, int]]:
     """The rank of each followed document after each stage, counting a document where it first stands."""
     trails: dict[str, dict[str, int]] = {document: {} for document in followed}
     for step in answer.stages:
+        if step.name.endswith("head"):  # one for each leg under one name, and nothing but the leg's beginning
+            continue
         for rank, document in enumerate(_ordered(step, answer, names), start=1):
             if document in trails:
                 trails[document][step.name] = rank

@@ -1,0 +1,158 @@
+"""Run files: whole as JSON, the ranking alone as TREC; read back as they were, or refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from builders import HashEmbedder, LengthReranker, index_vault, opened, write_vault
+from cutaway.config import Settings
+from cutaway.errors import UsageError
+from cutaway.evaluation.judged import JudgedSet, Topic
+from cutaway.evaluation.run_files import read_run, run_as_json, run_as_trec
+from cutaway.evaluation.runs import FORMAT, Hit, Run, TopicRun, documents_of, ran
+from cutaway.model import Span
+from cutaway.retrieval.plan import Models
+
+HITS = (Hit("b c.md", 0.75, Span(3, 9)), Hit("größe.md", 0.75), Hit("a.md", 0.5))
+TRAILS = {"b c.md": {"match": 2, "cut": 1}, "z.md": {}}
+TOPIC = TopicRun("q1", "“salt”\nand", HITS, {"a.md": 2, "z.md": 0}, TRAILS, {"match": 0.125}, ("nearest: no model",))
+RUN = Run("my run", "rrf-60/v1", {"limit": 10, "rerank_url": None}, {"embedding": "hash/32"}, (TOPIC,))
+JUDGED = JudgedSet((Topic("q1", "salt"), Topic("q2", "bread")), {"q1": {"a.md": 2}, "q2": {"b.md": 1}})
+
+
+def kept(folder: Path, text: str) -> Path:
+    """A file that holds a text."""
+    file = folder / "run"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def changed(**values: Any) -> str:
+    """A run's JSON with other values in it."""
+    return json.dumps({**json.loads(run_as_json(RUN)), **values})
+
+
+def test_a_run_is_read_back_with_its_results_and_trails(tmp_path: Path) -> None:
+    """Scores to the last digit, ranges, grades, ranks after each stage, times."""
+    (topic,) = read_run(kept(tmp_path, run_as_json(RUN))).topics
+
+    assert (TOPIC.hits, TOPIC.grades, TOPIC.trails, TOPIC.ms) == (topic.hits, topic.grades, topic.trails, topic.ms)
+    assert TOPIC.degraded == tuple(topic.degraded)
+
+
+def test_a_run_is_read_back_with_what_it_was_made_with(tmp_path: Path) -> None:
+    """Its label, formula, settings and identities."""
+    run = read_run(kept(tmp_path, run_as_json(RUN)))
+
+    assert replace(RUN, topics=()) == replace(run, topics=())
+
+
+def test_a_run_of_the_search_can_be_kept(tmp_path: Path) -> None:
+    """Not only one made by hand."""
+    index_vault(tmp_path, write_vault(tmp_path / "vault", {"a.md": "salt", "b c.md": "salt and bread"}), HashEmbedder())
+    with opened(tmp_path) as reader:
+        models, documents = Models(HashEmbedder(), LengthReranker()), documents_of(JUDGED, reader)
+        (run,) = ran(JUDGED, {"run": Settings(rerank=True)}, reader, models, documents, lambda *_: None)
+
+    assert [topic.hits for topic in run.topics] == [
+        topic.hits for topic in read_run(kept(tmp_path, run_as_json(run))).topics
+    ]
+
+
+def test_a_key_is_in_no_run(tmp_path: Path) -> None:
+    """A run file is made to be passed on."""
+    index_vault(tmp_path, write_vault(tmp_path / "vault", {"a.md": "salt"}))
+    settings = Settings(rerank_key=SecretStr("hush"), rerank_url="https://rerank.example")
+    with opened(tmp_path) as reader:
+        (run,) = ran(JUDGED, {"run": settings}, reader, Models("none"), documents_of(JUDGED, reader), lambda *_: None)
+
+    assert "https://rerank.example" in run_as_json(run)
+    assert "hush" not in run_as_json(run)
+    assert "rerank_key" not in run_as_json(run)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        '{"format": ',
+        changed(topics=None),
+        changed(topics=[{"id": "q1"}]),
+        changed(topics=[{**json.loads(run_as_json(RUN))["topics"][0], "hits": [["a.md"]]}]),
+        changed(colour="red"),
+    ],
+)
+def test_json_that_is_no_run_is_refused(tmp_path: Path, text: str) -> None:
+    """The message says which command writes one."""
+    with pytest.raises(UsageError, match="run is not a run that `cutaway eval run --save` wrote"):
+        read_run(kept(tmp_path, text))
+
+
+def test_a_run_of_another_format_is_refused_with_both_named(tmp_path: Path) -> None:
+    """It is not guessed at."""
+    with pytest.raises(UsageError, match=f"'cutaway-run/0'; this version reads '{FORMAT}'"):
+        read_run(kept(tmp_path, changed(format="cutaway-run/0")))
+
+
+@pytest.mark.parametrize("content", [None, b"\xff{"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
+    """It is not there, or it is no text."""
+    if content is not None:
+        (tmp_path / "run").write_bytes(content)
+
+    with pytest.raises(UsageError, match="run cannot be read"):
+        read_run(tmp_path / "run")
+
+
+def test_a_trec_file_is_one_line_a_result() -> None:
+    """Topic, Q0, document, rank, a score that falls with every rank, the run's label as one word."""
+    lines = [
+        "q1 Q0 b%20c.md 1 1.000000000 my_run",
+        "q1 Q0 größe.md 2 0.500000000 my_run",
+        "q1 Q0 a.md 3 0.333333333 my_run",
+    ]
+
+    assert lines == run_as_trec(RUN).splitlines()
+
+
+def test_a_trec_file_is_read_back_in_its_order(tmp_path: Path) -> None:
+    """With the judgments beside it; a topic without a result has none."""
+    run = read_run(kept(tmp_path, run_as_trec(RUN)), JUDGED)
+
+    assert [TOPIC.ranked, []] == [topic.ranked for topic in run.topics]
+    assert [JUDGED.qrels["q1"], JUDGED.qrels["q2"]] == [topic.grades for topic in run.topics]
+
+
+def test_the_order_of_a_trec_file_is_that_of_its_ranks(tmp_path: Path) -> None:
+    """Whatever the order of its lines, and however many digits a rank has."""
+    lines = [f"q1 Q0 d{rank} {rank} 0.5 tag\n" for rank in (10, 2, 9, 1)]
+
+    assert ["d1", "d2", "d9", "d10"] == read_run(kept(tmp_path, "".join(lines)), JUDGED).topics[0].ranked
+
+
+def test_topics_that_nobody_judged_are_left_out_of_a_trec_run(tmp_path: Path) -> None:
+    """There is nothing to measure them by."""
+    run = read_run(kept(tmp_path, run_as_trec(RUN).replace("q1", "q9")), JUDGED)
+
+    assert {"q1": [], "q2": []} == {topic.id: topic.ranked for topic in run.topics}
+
+
+@pytest.mark.parametrize(
+    "line", ["q1 Q0 a.md 2 0.5", "q1 Q0 a b.md 2 0.5 tag", "q1 Q0 a.md two 0.5 tag", "q1 Q0 a.md 2 half tag", "garbage"]
+)
+def test_a_broken_line_of_a_trec_file_is_named(tmp_path: Path, line: str) -> None:
+    """By its number, with what was expected."""
+    with pytest.raises(UsageError, match="run:2: expected topic, Q0, document, rank, score and tag"):
+        read_run(kept(tmp_path, f"q1 Q0 a.md 1 1.0 tag\n{line}\n"), JUDGED)
+
+
+def test_a_trec_file_without_judgments_says_how_to_name_them(tmp_path: Path) -> None:
+    """It holds a ranking and nothing else."""
+    with pytest.raises(UsageError, match="--qrels"):
+        read_run(kept(tmp_path, run_as_trec(RUN)))
