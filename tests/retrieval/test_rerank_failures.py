@@ -54,7 +54,7 @@ FAULTS: dict[str, tuple[Callable[[Sequence[str]], Any], str]] = {
     "a text": (lambda _: "high", "gave 'h' where a score was expected"),
     "a number in words": (lambda _: [0.5, 0.5, "0.5", 0.5], "gave '0.5' where a score was expected"),
     "a truth value": (lambda _: [0.5, 0.5, True, 0.5], "gave True where a score was expected"),
-    "a number too large": (lambda _: [0.5, 0.5, 0.5, 10**400], "int too large"),
+    "a number too large": (lambda _: [0.5, 0.5, 0.5, 10**400], "outside 0 to 1: 1000"),
 }
 faults = pytest.mark.parametrize(("judge", "reason"), FAULTS.values(), ids=FAULTS)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Sequence
 from numbers import Real
 from typing import Protocol
@@ -43,11 +44,13 @@ def checked(scores: Sequence[float], count: int) -> list[float]:
         raise RerankFailed(f"the reranker gave {len(scores)} scores for {count} documents")
     for score in scores:
         if isinstance(score, bool) or not isinstance(score, Real):
-            raise RerankFailed(f"the reranker gave {score!r} where a score was expected")
+            raise RerankFailed(f"the reranker gave {reprlib.repr(score)} where a score was expected")
         if score != score or score in (math.inf, -math.inf):
             raise RerankFailed(f"the reranker gave a score that is not finite: {score}")
         if not 0 <= score <= 1:
-            raise RerankFailed(f"the reranker gave a score outside 0 to 1: {score}. Have it normalise its scores")
+            raise RerankFailed(
+                f"the reranker gave a score outside 0 to 1: {reprlib.repr(score)}. Have it normalise its scores"
+            )
     return [float(score) for score in scores]
 
 
