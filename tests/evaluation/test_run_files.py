@@ -138,9 +138,9 @@ def test_the_order_of_a_trec_file_is_that_of_its_ranks(tmp_path: Path) -> None:
 
 def test_topics_that_nobody_judged_are_left_out_of_a_trec_run(tmp_path: Path) -> None:
     """There is nothing to measure them by."""
-    run = read_run(kept(tmp_path, run_as_trec(RUN).replace("q1", "q9")), JUDGED)
+    run = read_run(kept(tmp_path, run_as_trec(RUN) + run_as_trec(RUN).replace("q1", "q9")), JUDGED)
 
-    assert {"q1": [], "q2": []} == {topic.id: topic.ranked for topic in run.topics}
+    assert {"q1": TOPIC.ranked, "q2": []} == {topic.id: topic.ranked for topic in run.topics}
 
 
 @pytest.mark.parametrize(

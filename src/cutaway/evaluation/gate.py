@@ -133,7 +133,7 @@ def _steady(check: Check, shown: list[NoteId], reader: Reader) -> Iterator[Verdi
     if check.min_overlap is not None and check.baseline:
         now = {_path(note, reader) for note in shown}
         lost = [path for path in check.baseline if path not in now]
-        overlap = 1 - len(lost) / len(check.baseline)
+        overlap = (len(check.baseline) - len(lost)) / len(check.baseline)
         said = f"{overlap:.0%}" + (f"; gone: {', '.join(lost)}" if lost else "")
         yield Verdict(check.query, f"keeps {check.min_overlap:.0%} of its baseline", overlap >= check.min_overlap, said)
 

@@ -145,7 +145,8 @@ def _recorded(topic: Topic, answer: Answer, judged: JudgedSet, documents: Docume
     hits = [
         Hit(names[answer.evidence.notes[hit.id]], hit.score, spans.get(hit.id)) for hit in answer.ranking.kept[:RANKED]
     ]
-    kept = [hit for hit in hits if hit.document not in topic.exclude]
+    first = {hit.document: hit for hit in reversed(hits)}  # rows of one note are one document, where it first stands
+    kept = [hit for hit in hits if hit.document not in topic.exclude and first[hit.document] is hit]
     grades = judged.qrels.get(topic.id, {})
     followed = {hit.document for hit in kept[:_TRAILS]} | grades.keys()
     return TopicRun(

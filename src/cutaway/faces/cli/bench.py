@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
+
 from cutaway.config import Settings, load_settings, validated
 from cutaway.errors import UsageError
 from cutaway.evaluation.corpus import corpus_documents, corpus_home, index_corpus
@@ -121,7 +123,7 @@ def _bench(reader: Reader, home: Path, documents: Documents, variants: Sequence[
     if documents.unknown:
         few = ", ".join(documents.unknown[:3])
         said = f"{len(documents.unknown):,} judged documents are not in the index and count as not found: {few} …"
-        messages().print(f"[yellow]note[/]  {said}", soft_wrap=True)
+        messages().print(f"[yellow]note[/]  {escape(said)}", soft_wrap=True)
     embedder = embedder_or_reason(variants[0], at_once=True)
     reranking = [settings for settings in variants if settings.rerank]
     reranker = cross_encoder_or_reason(reranking[0], at_once=True) if reranking else "reranking is off"

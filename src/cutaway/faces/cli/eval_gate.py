@@ -12,6 +12,7 @@ from cutaway.errors import UsageError
 from cutaway.evaluation.gate import Ask, Gate, Verdict, gate_as_yaml, judged_by, read_gate, recorded
 from cutaway.evaluation.judged import JudgedSet
 from cutaway.faces.cli.bench import judged_of
+from cutaway.faces.cli.eval_run import check_writable
 from cutaway.faces.cli.prepare import cross_encoder_or_reason, embedder_or_reason, home_of
 from cutaway.faces.cli.session import messages, open_scope, screen
 from cutaway.index.reader import Reader
@@ -39,6 +40,7 @@ def record(options: argparse.Namespace) -> int:
     """Write today's results, of judged queries or of any, as a gate file."""
     if options.file.exists() and not options.force:
         raise UsageError(f"{options.file} is there already. Give --force to replace it.")
+    check_writable(options.file)
     named = options.set_folder or options.qrels
     judged = judged_of(options) if named or not options.query else JudgedSet((), {})
     settings = load_settings(home_of(options))

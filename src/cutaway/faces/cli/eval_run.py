@@ -6,11 +6,13 @@ import argparse
 import json
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from cutaway.errors import UsageError
 from cutaway.evaluation.measures import DEFAULT, Measure, parsed
 from cutaway.evaluation.run_files import run_as_json, run_as_trec
 from cutaway.evaluation.runs import Run
@@ -22,6 +24,8 @@ from cutaway.faces.cli.session import messages, screen
 def run(options: argparse.Namespace) -> int:
     """One setting over every judged query."""
     measures = measures_of(options)
+    for file in filter(None, (options.save, options.trec)):
+        check_writable(file)
     judged = judged_of(options)
     (found,) = ran_all(options, judged, {options.label: settings_of(options, options.set)})
     if options.save:
@@ -33,6 +37,12 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print(found, measures, options)
     return 0
+
+
+def check_writable(file: Path) -> None:
+    """Say before the work that its result has nowhere to go. Raises UsageError."""
+    if not file.parent.is_dir():
+        raise UsageError(f"there is no folder {file.parent} to write {file.name} to.")
 
 
 def measures_of(options: argparse.Namespace) -> tuple[Measure, ...]:
