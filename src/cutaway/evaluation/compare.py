@@ -114,7 +114,7 @@ def first_difference(a: Mapping[str, int], b: Mapping[str, int]) -> str | None:
         if a.get(stage) != b.get(stage):
             own = [_last_before(stage, one, other) for one, other in ((a, b), (b, a))]
             return " / ".join(name or "—" for name in own) if any(own) else stage
-    return None
+    return next((stage for stage in [*a, *b] if (stage in a) != (stage in b)), None)
 
 
 def _shared(a: Mapping[str, int], b: Mapping[str, int]) -> list[str]:

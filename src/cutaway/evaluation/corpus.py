@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -35,8 +36,9 @@ class Document(NamedTuple):
     @property
     def file(self) -> str:
         """A file name for it: its id where that can be one, and a hash so that no two are the same."""
-        mark = hashlib.blake2b(self.id.encode(), digest_size=6).hexdigest()
-        return f"{_PLAIN.sub('_', self.id)[:80]}-{mark}.md"
+        mark = hashlib.blake2b(self.id.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+        plain = _PLAIN.sub("_", unicodedata.normalize("NFC", self.id)).lstrip(".")  # a dot would hide the file
+        return f"{plain[:60]}-{mark}.md"
 
     @property
     def note(self) -> str:

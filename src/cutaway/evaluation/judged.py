@@ -19,6 +19,7 @@ from typing import NamedTuple
 from cutaway.errors import UsageError
 from cutaway.model import Span
 
+_HEADED = ("query-id", "query", "qid")
 FORMATS = ("beir", "trec", "quepid")
 
 
@@ -69,7 +70,7 @@ def written(judged: JudgedSet, form: str) -> str:
     """Judgments as text in one of FORMATS (BEIR and TREC hold the qrels only)."""
     lines = [(topic, document, grade) for topic in judged.topics for document, grade in _sorted(judged, topic)]
     if form == "trec":
-        return "".join(f"{topic.id} 0 {spaceless(document)} {grade}\n" for topic, document, grade in lines)
+        return "".join(f"{spaceless(topic.id)} 0 {spaceless(document)} {grade}\n" for topic, document, grade in lines)
     if form == "beir":
         head = "query-id\tcorpus-id\tscore\n"
         return head + "".join(f"{topic.id}\t{document}\t{grade}\n" for topic, document, grade in lines)
@@ -129,10 +130,14 @@ def _grades(file: Path, text: str) -> dict[str, dict[str, int]]:
     grades: dict[str, dict[str, int]] = {}
     for number, line in _lines(file, text):
         fields = line.split("\t") if "\t" in line else line.split()
-        if number == 1 and fields[0].lower() in ("query-id", "query", "qid"):
+        if number == 1 and fields[0].lower() in _HEADED:
             continue
         if len(fields) == 4:
-            fields = [fields[0], spaced(fields[2]), fields[3]]  # the second is the iteration, which TREC never used
+            fields = [
+                spaced(fields[0]),
+                spaced(fields[2]),
+                fields[3],
+            ]  # the second is the iteration, which TREC never used
         try:
             topic, document, grade = fields
             grades.setdefault(topic, {})[document] = int(float(grade))
@@ -145,7 +150,7 @@ def _spans(file: Path) -> dict[str, dict[str, tuple[Span, ...]]]:
     found: dict[str, dict[str, tuple[Span, ...]]] = {}
     for number, line in _lines(file, _text(file)):
         fields = line.split("\t")
-        if number == 1 and not fields[-1].isdigit():
+        if number == 1 and fields[0].lower() in _HEADED:
             continue
         try:
             topic, document, start, end = fields[:4]
@@ -175,7 +180,7 @@ def _header(text: str) -> tuple[str, ...]:
 
 
 def _lines(file: Path, text: str) -> Iterator[tuple[int, str]]:
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise UsageError(f"{file} is empty.")
     yield from lines

@@ -26,7 +26,7 @@ def run_as_trec(run: Run) -> str:
     """
     tag = "_".join(run.label.split()) or "cutaway"
     return "".join(
-        f"{topic.id} Q0 {spaceless(hit.document)} {rank} {1 / rank:.9f} {tag}\n"
+        f"{spaceless(topic.id)} Q0 {spaceless(hit.document)} {rank} {1 / rank:.9f} {tag}\n"
         for topic in run.topics
         for rank, hit in enumerate(topic.hits, start=1)
     )
@@ -51,7 +51,10 @@ def _from_json(file: Path, text: str) -> Run:
         if values["format"] != FORMAT:
             raise UsageError(f"{file} has format {values['format']!r}; this version reads {FORMAT!r}. Run it again.")
         topics = tuple(
-            TopicRun(**{**topic, "hits": tuple(_hit(*hit) for hit in topic["hits"])}) for topic in values["topics"]
+            TopicRun(
+                **{**topic, "hits": tuple(_hit(*hit) for hit in topic["hits"]), "degraded": tuple(topic["degraded"])}
+            )
+            for topic in values["topics"]
         )
         return Run(**{**values, "topics": topics})
     except (ValueError, KeyError, TypeError):
@@ -67,7 +70,7 @@ def _from_trec(file: Path, text: str, judged: JudgedSet) -> Run:
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             topic, _, document, rank, score, _ = line.split()
-            ranked.setdefault(topic, []).append((int(rank), Hit(spaced(document), float(score))))
+            ranked.setdefault(spaced(topic), []).append((int(rank), Hit(spaced(document), float(score))))
         except ValueError:
             raise UsageError(f"{file}:{number}: expected topic, Q0, document, rank, score and tag.") from None
     topics = tuple(

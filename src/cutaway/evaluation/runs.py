@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from cutaway.config import Settings
-from cutaway.errors import AmbiguousNote
+from cutaway.errors import AmbiguousNote, UsageError
 from cutaway.evaluation.judged import JudgedSet, Topic
 from cutaway.evaluation.measures import Mean, Measure, mean
 from cutaway.index.reader import Reader
@@ -96,7 +96,14 @@ def documents_of(judged: JudgedSet, reader: Reader) -> Documents:
     for document, notes in found.items():
         if len(notes) > 1:
             raise AmbiguousNote(document, tuple(names[note] for note in notes))
-    names.update({notes[0]: document for document, notes in found.items() if notes})
+    called: dict[NoteId, str] = {}
+    for document, notes in found.items():
+        for note in notes:
+            if called.setdefault(note, document) != document:
+                raise UsageError(
+                    f"{called[note]!r} and {document!r} are one note. Call it by one name in the judgments."
+                )
+    names.update(called)
     return Documents(names, tuple(document for document, notes in found.items() if not notes))
 
 
@@ -152,8 +159,8 @@ def _recorded(topic: Topic, answer: Answer, judged: JudgedSet, documents: Docume
     return TopicRun(
         id=topic.id,
         text=topic.text,
-        hits=tuple(_by_span(kept, judged.spans.get(topic.id, {})) if judged.spans else kept),
-        grades=_span_grades(judged, topic) if judged.spans else grades,
+        hits=tuple(_by_span(kept, judged.spans[topic.id]) if topic.id in judged.spans else kept),
+        grades=_span_grades(judged, topic) if topic.id in judged.spans else grades,
         trails=_trails(answer, names, followed),
         ms=_milliseconds(answer),
         degraded=tuple(f"{part.stage}: {part.reason}" for part in answer.degraded),

@@ -45,6 +45,10 @@ def settings_of(options: argparse.Namespace, chosen: Sequence[str] = ()) -> Sett
 
 def judged_of(options: argparse.Namespace) -> JudgedSet:
     """The judged set that was named: a folder, files, or the judgments stored here. At most --topics of it."""
+    if options.topics is not None and options.topics < 1:
+        raise UsageError(f"--topics is {options.topics}; it may be 1 or more.")
+    if options.queries is not None and options.qrels is None and options.set_folder is None:
+        raise UsageError("--queries without --qrels: name the judgments of these queries too.")
     if options.set_folder is not None or options.qrels is not None:
         judged = read_set(options.queries, options.qrels or options.set_folder, options.spans)
     else:
@@ -74,7 +78,8 @@ def ran_all(options: argparse.Namespace, judged: JudgedSet, variants: Mapping[st
     for label, settings in variants.items():
         key = tuple(getattr(settings, name) for name in (*INDEXED, "reranker", "rerank_url"))
         groups.setdefault(key, {})[label] = settings
-    if len({key[: len(INDEXED)] for key in groups}) > 1 and corpus_of(options) is None:
+    held = tuple(getattr(load_settings(home_of(options)), name) for name in INDEXED)
+    if corpus_of(options) is None and any(key[: len(INDEXED)] != held for key in groups):
         raise UsageError(
             f"{', '.join(INDEXED)} decide what is indexed; only a --corpus can be indexed anew to try them."
         )

@@ -23,6 +23,8 @@ def judge(options: argparse.Namespace) -> int:
         project, path = _place(options.note, reader)
     store = Judgments(home_of(options))
     query = options.query.encode("utf-8", "replace").decode().strip()  # as a search reads it
+    if not query:
+        raise UsageError("the query is empty. Give the words that were searched for.")
     if options.grade == "none":
         found = store.forget(Judgment(project, query, path, 0))
         messages().print("taken back" if found else "there was no such judgment")
@@ -63,6 +65,9 @@ def _imported(options: argparse.Namespace) -> int:
             for document, grade in judged.qrels.get(topic.id, {}).items()
             for project, path in [_place(document, reader)]
         ]
+    for judgment in found:
+        if judgment.grade not in _GRADES:
+            raise UsageError(f"grade {judgment.grade} of {judgment.path} is not 0, 1, 2 or 3. Nothing was stored.")
     Judgments(home_of(options)).keep(found)
     messages().print(f"{len(found)} judgments imported", highlight=False)
     return 0
