@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 import yaml
 
 from builders import Cutaway, manifest, write_vault
+from cutaway.faces.cli import prepare
+from cutaway.faces.cli.bench import judged_of
 from cutaway.retrieval.plan import FORMULAS
 
 QUEPID = """query,docid,rating
@@ -187,3 +190,25 @@ def test_a_gate_may_be_recorded_without_judgments(bread: Cutaway, tmp_path: Path
     codes = [bread("eval", "record", file, "--query", "steam", *more).code for more in ((), (), ("--force",))]
 
     assert ([0, 2, 0], 0) == (codes, bread("eval", "gate", file).code)
+
+
+def test_a_gate_says_what_its_search_lacked(bread: Cutaway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expectations may be met by words alone; that the vectors were missing is said beside it."""
+    gate = tmp_path / "gate.yaml"
+    gate.write_text("checks: [{query: salt, find: {Salt myths: 20}}]\n")
+    whole = bread("eval", "gate", str(gate))
+    monkeypatch.setattr(prepare, "named_embedder", lambda *_, **__: None)
+    half = bread("eval", "gate", str(gate))
+
+    assert (0, "") == (whole.code, whole.err)
+    assert "degraded  nearest: no embedder is configured (embedder = none)" in half.err
+
+
+@pytest.mark.parametrize(("most", "expected"), [(1, "0"), (3, "024"), (7, "0123456"), (9, "0123456")])
+def test_fewer_topics_are_spread_evenly(tmp_path: Path, most: int, expected: str) -> None:
+    """Not the first ones: a set may be in an order."""
+    qrels = tmp_path / "judged.csv"
+    qrels.write_text("query,docid,rating\n" + "".join(f"{number},n.md,1\n" for number in range(7)))
+    options = Namespace(topics=most, queries=None, qrels=qrels, set_folder=None, spans=None)
+
+    assert expected == "".join(topic.id for topic in judged_of(options).topics)

@@ -120,7 +120,9 @@ def ran(
     What variants have in common is done once: a query is embedded once, and legs are read again
     only where a variant reads them differently.
     """
-    models = replace(usable(models, reader), embedder=_remembering(models, reader))
+    models = usable(models, reader)
+    if not isinstance(models.embedder, str):
+        models = replace(models, embedder=_Remembering(models.embedder))
     topics = judged.evaluable()
     results: dict[str, list[TopicRun]] = {label: [] for label in variants}
     last: dict[str, Answer] = {}
@@ -255,8 +257,3 @@ class _Remembering:
         if text not in self._vectors:
             self._vectors = {text: self._embedder.embed(texts)}
         return self._vectors[text]
-
-
-def _remembering(models: Models, reader: Reader) -> Embedder | str:
-    embedder = usable(models, reader).embedder
-    return embedder if isinstance(embedder, str) else _Remembering(embedder)

@@ -12,11 +12,15 @@ from cutaway.models.onnx import clean, runtime_failures
 
 try:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
+    from loguru import logger
 except ImportError as missing:
     raise ModelUnavailable(
         f"only FastEmbed may know this model, and it is not installed ({missing}). "
         "Install it with: pip install 'cutaway[fastembed]'"
     ) from None
+
+
+logger.disable("fastembed")  # what goes wrong is in our own message; its log would stand between the results
 
 
 class FastEmbedCrossEncoder:
@@ -41,4 +45,4 @@ class FastEmbedCrossEncoder:
         try:
             return TextCrossEncoder(self._name)
         except runtime_failures() as failure:
-            raise ModelUnavailable(f"FastEmbed could not load {self._name}: {failure}") from None
+            raise ModelUnavailable(f"FastEmbed could not load {self._name}: {str(failure).rstrip('.')}") from None

@@ -56,8 +56,9 @@ def judged_of(options: argparse.Namespace) -> JudgedSet:
     topics = judged.evaluable()
     if not topics:
         raise UsageError("no query has a relevant document; there is nothing to measure.")
-    step = max(1, len(topics) // options.topics) if options.topics else 1
-    return JudgedSet(topics[::step][: options.topics or None], judged.qrels, judged.spans)
+    wanted = min(options.topics or len(topics), len(topics))
+    spread = tuple(topics[place * len(topics) // wanted] for place in range(wanted))
+    return JudgedSet(spread, judged.qrels, judged.spans)
 
 
 def stored(options: argparse.Namespace) -> JudgedSet:

@@ -26,8 +26,18 @@ def gate(options: argparse.Namespace) -> int:
     asked = read_gate(options.file)
     base = load_settings(home_of(options))
     settings = validated({**base.model_dump(), **asked.settings}, str(options.file))
+    degraded: dict[str, None] = {}
     with open_scope(options) as reader:
-        verdicts = list(judged_by(asked, _asking(options, settings, reader), reader))
+        ask = _asking(options, settings, reader)
+
+        def asking(query: str, limit: int, page: int) -> Answer:
+            answer = ask(query, limit, page)
+            degraded.update(dict.fromkeys(f"{part.stage}: {part.reason}" for part in answer.degraded))
+            return answer
+
+        verdicts = list(judged_by(asked, asking, reader))
+    for reason in degraded:  # or a gate met by half a search would look whole
+        messages().print(f"[yellow]degraded[/]  {escape(reason)}", soft_wrap=True)
     failed = [verdict for verdict in verdicts if not verdict.passed]
     if options.json:
         screen().out(json.dumps([verdict._asdict() for verdict in verdicts], indent=2, ensure_ascii=False))

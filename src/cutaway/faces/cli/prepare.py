@@ -34,7 +34,11 @@ def cross_encoder_or_reason(settings: Settings, at_once: bool = False) -> CrossE
 
 
 def models_for_search(options: argparse.Namespace) -> tuple[Embedder | str, CrossEncoder | str]:
-    """The models a search will ask, already loading; one it will not ask is not touched."""
+    """The models a search will ask, already loading; one it will not ask is not touched.
+
+    Whether to rerank is the plan's decision; this one comes before the scope is known, so that a
+    search over several projects may load a cross-encoder and not ask it.
+    """
     settings = load_settings(home_of(options))
     text = (options.mode or settings.mode) == "text"
     asked = options.depth is not None if options.rerank is None else options.rerank
