@@ -18,8 +18,17 @@ from cutaway.index.sqlite import open_reader, open_writer, transaction
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
 from cutaway.index.writer import Writer
 from cutaway.models.embedder import Embedder, Vectors
+from cutaway.notes.analyzer import Term
+from cutaway.retrieval.bm25 import Weighting
 from cutaway.retrieval.pipeline import Answer, search
 from cutaway.retrieval.plan import Models, Request
+
+WEIGHTING = Weighting(k1=0.9, b=0.6, inflected=0.9, fields=(2, 2, 1, 1, 1, 0.5))
+
+
+def terms(*words: str) -> tuple[Term, ...]:
+    """Words that are looked for."""
+    return tuple(Term(word) for word in words)
 
 
 class Ran(NamedTuple):

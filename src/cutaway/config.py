@@ -33,6 +33,18 @@ class Settings(BaseModel):
     fusion: Fusion = Field("calibrated-dismax", description="Formula that joins the two legs.")
     tie_breaker: float = Field(0.5, ge=0, le=1, description="Share of the weaker signal in calibrated-dismax.")
     saturation: float = Field(0.9, gt=0, le=10, description="Where the calibrated lexical score is half way.")
+    k1: float = Field(0.9, ge=0, le=10, description="BM25: how soon more occurrences stop to matter.")
+    b: float = Field(0.6, ge=0, le=1, description="BM25: how much the length of a row counts.")
+    inflected: float = Field(
+        0.9,
+        gt=0,
+        le=1,
+        description="What another word of the same stem counts, or one that `word*` finds; the word is 1.",
+    )
+    title_weight: float = Field(2.0, ge=0, le=20, description="What a word in a title or alias counts; in the text, 1.")
+    heading_weight: float = Field(1.0, ge=0, le=20, description="What a word counts once more in a heading.")
+    tag_weight: float = Field(1.0, ge=0, le=20, description="What a word counts in a tag.")
+    path_weight: float = Field(0.5, ge=0, le=20, description="What a word counts in a folder's name.")
     min_similarity: float = Field(0.0, ge=0, le=1, description="Cosine below which the vector leg is silent for a row.")
     window: int = Field(200, ge=10, le=4_096, description="Candidates each leg contributes to page one.")
     weak_below: float = Field(0.5, ge=0, le=1.5, description="An answer whose best score is lower is called weak.")

@@ -15,6 +15,7 @@ from indexes import SOUND, BatchEmbedder, faults, states
 from builders import HashEmbedder, ask, index_vault, opened, paths, write_vault
 from cutaway.config import Settings
 from cutaway.errors import BadVector
+from cutaway.index.note_tables import Draft
 from cutaway.index.sqlite import open_writer, transaction
 from cutaway.index.sync import embed_pending, sync
 from cutaway.index.writer import Writer
@@ -77,7 +78,7 @@ def test_a_vector_is_published_only_for_the_text_it_was_made_from(home: Path, em
 
     def write(text: str) -> None:
         note = parse("a.md", text.encode())
-        writer.write(project, note, chunked(note, embedder.tokenizer, ChunkSettings()), "form")
+        writer.write(project, Draft(note, chunked(note, embedder.tokenizer, ChunkSettings()), "form"))
 
     write("What it said.")
     (waiting,) = writer.pending_texts(10)

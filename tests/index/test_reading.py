@@ -134,7 +134,7 @@ def test_a_snapshot_sees_nothing_of_what_is_committed_meanwhile(
         index_vault(indexed, vault, embedder)
 
         vectors = reader.vectors(embedder.dimension).nearest(embedder.embed(["leaves"])[0], 100)
-        words = reader.lexicon.postings("leav")
+        words = reader.lexicon.postings("leaves")
         assert (1, 20, 20, 20) == (known, reader.readiness.ready, len(vectors), len(words.places))
     connection.close()
 

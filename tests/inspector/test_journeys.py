@@ -193,7 +193,7 @@ def test_a_row_shows_the_terms_that_scored_it(home: Path, vault: Path) -> None:
     index_vault(home, write_vault(vault, {f"n{n}.md": "red " * (20 - n) + "sun" for n in range(20)}), HashEmbedder())
     found = candidates(ask(home, "red sun", HashEmbedder(), Settings(window=10)))
 
-    assert {("red", "sun")} == {tuple(term for term, _ in candidate.terms) for candidate in found}
+    assert {("red", "sun")} == {tuple(where.term for where, _ in candidate.terms) for candidate in found}
 
 
 def test_named_scores_are_those_of_the_stages(home: Path, vault: Path) -> None:

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import index_vault, opened, write_vault
+from builders import WEIGHTING, index_vault, opened, terms, write_vault
 from cutaway.index.reader import Reader
 from cutaway.model import RowId
+from cutaway.notes.analyzer import Term
 from cutaway.retrieval.bm25 import Bm25
 from cutaway.retrieval.tracing import Scored
 from retrieval.worlds import scoped
@@ -89,7 +90,7 @@ def test_scores_are_those_of_a_plain_implementation(notes: list[Draft], query: l
         vault = write_vault(Path(folder, "v"), {f"n{number}.md": draft.markdown for number, draft in enumerate(notes)})
         index_vault(Path(folder, "h"), vault)
         with opened(Path(folder, "h")) as reader:
-            found = named(reader, Bm25(reader.lexicon, tuple(query)).ranked(1_000))
+            found = named(reader, Bm25(reader.lexicon, terms(*query), WEIGHTING).ranked(1_000))
 
     assert pytest.approx(plain_bm25(notes, query), abs=1e-8) == found
 
@@ -104,7 +105,7 @@ def two(home: Path, vault: Path) -> Iterator[Reader]:
 
 def test_a_score_by_hand(two: Reader) -> None:
     """One occurrence in a row of 2 terms, in one of two notes."""
-    (hit,) = Bm25(two.lexicon, ("red",)).ranked(10)
+    (hit,) = Bm25(two.lexicon, terms("red"), WEIGHTING).ranked(10)
 
     idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
     assert round(idf * 1 / (1 + 0.9 * (0.4 + 0.6 * 2 / 2.5)), 9) == hit.score
@@ -112,7 +113,7 @@ def test_a_score_by_hand(two: Reader) -> None:
 
 def test_a_title_counts_twice(two: Reader) -> None:
     """The file name is a title: its one occurrence weighs 2."""
-    (hit,) = Bm25(two.lexicon, ("a",)).ranked(10)
+    (hit,) = Bm25(two.lexicon, terms("a"), WEIGHTING).ranked(10)
 
     idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
     assert round(idf * 2 / (2 + 0.9 * (0.4 + 0.6 * 2 / 2.5)), 9) == hit.score
@@ -120,27 +121,27 @@ def test_a_title_counts_twice(two: Reader) -> None:
 
 def test_a_score_is_the_sum_of_its_terms(two: Reader) -> None:
     """Each term's share is recorded, in the order of the query, and they add up."""
-    hits = {hit.parts: hit.score for hit in Bm25(two.lexicon, ("green", "b", "red")).ranked(10)}
+    hits = {hit.parts: hit.score for hit in Bm25(two.lexicon, terms("green", "b", "red"), WEIGHTING).ranked(10)}
 
-    assert [("green", "b"), ("red",)] == [tuple(term for term, _ in parts) for parts in hits]
+    assert [("green", "b"), ("red",)] == [tuple(where.term for where, _ in parts) for parts in hits]
     assert [pytest.approx(sum(share for _, share in parts), abs=1e-9) for parts in hits] == list(hits.values())
 
 
 def test_a_term_nobody_has_weighs_nothing(two: Reader) -> None:
     """Its idf is 0, it is not among the terms found, and the others score as without it."""
-    bm25 = Bm25(two.lexicon, ("red", "violet"))
+    bm25 = Bm25(two.lexicon, terms("red", "violet"), WEIGHTING)
 
-    assert (0.0, ("red",)) == (bm25.idf["violet"], bm25.found)
-    assert Bm25(two.lexicon, ("red",)).ranked(10) == bm25.ranked(10)
+    assert (0.0, terms("red")) == (bm25.idf[Term("violet")], bm25.found)
+    assert Bm25(two.lexicon, terms("red"), WEIGHTING).ranked(10) == bm25.ranked(10)
 
 
 def test_a_term_every_note_has_still_counts(home: Path, vault: Path) -> None:
     """Its weight is small but above zero, so a row that holds it is found."""
     index_vault(home, write_vault(vault, {f"n{number}.md": "red" for number in range(9)}))
     with opened(home) as reader:
-        bm25 = Bm25(reader.lexicon, ("red",))
+        bm25 = Bm25(reader.lexicon, terms("red"), WEIGHTING)
 
-        assert math.log(1 + (9 - 9 + 0.5) / (9 + 0.5)) == bm25.idf["red"]
+        assert math.log(1 + (9 - 9 + 0.5) / (9 + 0.5)) == bm25.idf[Term("red")]
         assert 9 == len(bm25.ranked(100))
 
 
@@ -148,7 +149,7 @@ def test_equal_scores_are_ordered_by_id(home: Path, vault: Path) -> None:
     """A tie across rows of several kinds has one order, at any cut."""
     index_vault(home, write_vault(vault, {f"n{number}.md": "- [red] red\n- [red] red" for number in range(9)}))
     with opened(home) as reader:
-        bm25 = Bm25(reader.lexicon, ("red",))
+        bm25 = Bm25(reader.lexicon, terms("red"), WEIGHTING)
         every = bm25.ranked(100)
 
         assert sorted(every, key=lambda hit: (-hit.score, hit.id)) == list(every)
@@ -159,7 +160,7 @@ def test_a_short_observation_is_measured_against_observations(home: Path, vault:
     """An observation of average length is no shorter than average, however long notes are."""
     index_vault(home, write_vault(vault, {"a.md": "- [fact] red blue\n\n" + "green " * 100}))
     with opened(home) as reader:
-        scores = {hit.id.kind: hit.score for hit in Bm25(reader.lexicon, ("red",)).ranked(10)}
+        scores = {hit.id.kind: hit.score for hit in Bm25(reader.lexicon, terms("red"), WEIGHTING).ranked(10)}
 
     assert scores["entity"] == scores["observation"]
 
@@ -168,14 +169,14 @@ def test_counts_of_what_matched(home: Path, vault: Path) -> None:
     """Rows and notes that hold a term, and rows that hold them all, are counted over the whole index."""
     index_vault(home, write_vault(vault, {"a.md": "- [fact] red\n\nblue", "b.md": "red", "c.md": "green"}))
     with opened(home) as reader:
-        bm25 = Bm25(reader.lexicon, ("red", "blue"))
+        bm25 = Bm25(reader.lexicon, terms("red", "blue"), WEIGHTING)
 
         assert (3, 1, 2) == (bm25.total, bm25.complete, bm25.matched_notes())
 
 
 def test_scores_of_given_rows_are_those_of_the_ranking(two: Reader) -> None:
     """Asked for by id a row has the same score and parts; one without a term has none."""
-    bm25 = Bm25(two.lexicon, ("red",))
+    bm25 = Bm25(two.lexicon, terms("red"), WEIGHTING)
     (hit,) = bm25.ranked(10)
     other = next(two.lexicon.rows([place])[0] for place in range(2) if two.lexicon.rows([place])[0] != hit.id)
 
@@ -189,33 +190,35 @@ def test_the_idf_of_a_term_found_once(home: Path, vault: Path, notes: int, idf: 
     """I = ln(1 + (N - .5) / 1.5), never less than for one note."""
     index_vault(home, write_vault(vault, {f"n{number}.md": "red" for number in range(notes)}))
     with opened(home) as reader:
-        assert idf == Bm25(reader.lexicon, ("red",)).lone_idf
+        assert idf == Bm25(reader.lexicon, terms("red"), WEIGHTING).lone_idf
 
 
 def test_the_idf_of_a_query_counts_what_is_missing(home: Path, vault: Path) -> None:
     """Q = Σ idf over its terms; a term that no note holds counts as one that a single note holds. Never below I."""
     index_vault(home, write_vault(vault, {"a.md": "red blue", "b.md": "red green", "c.md": "red"}))
     with opened(home) as reader:
-        common, rare = (Bm25(reader.lexicon, (term,)).idf[term] for term in ("red", "blue"))
-        lone = Bm25(reader.lexicon, ("blue",)).lone_idf
+        common, rare = (Bm25(reader.lexicon, terms(term), WEIGHTING).idf[Term(term)] for term in ("red", "blue"))
+        lone = Bm25(reader.lexicon, terms("blue"), WEIGHTING).lone_idf
 
-        assert common + rare + lone == pytest.approx(Bm25(reader.lexicon, ("red", "blue", "violet")).query_idf)
-        assert lone == Bm25(reader.lexicon, ("red",)).query_idf
+        assert common + rare + lone == pytest.approx(
+            Bm25(reader.lexicon, terms("red", "blue", "violet"), WEIGHTING).query_idf
+        )
+        assert lone == Bm25(reader.lexicon, terms("red"), WEIGHTING).query_idf
 
 
 def test_notes_outside_the_scope_change_no_score(home: Path, tmp_path: Path) -> None:
     """N, idf and lengths are those of the projects in scope."""
     index_vault(home, write_vault(tmp_path / "one", {"a.md": "red", "b.md": "green green"}))
     with opened(home) as alone:
-        before = Bm25(alone.lexicon, ("red", "green")).ranked(10)
+        before = Bm25(alone.lexicon, terms("red", "green"), WEIGHTING).ranked(10)
     index_vault(home, write_vault(tmp_path / "two", {f"n{number}.md": "red red" for number in range(9)}))
     with scoped(home, "one") as one:
-        assert before == Bm25(one.lexicon, ("red", "green")).ranked(10)
+        assert before == Bm25(one.lexicon, terms("red", "green"), WEIGHTING).ranked(10)
 
 
-@pytest.mark.parametrize("terms", [(), ("violet",)])
-def test_nothing_matches_nothing(two: Reader, terms: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("words_", [(), ("violet",)])
+def test_nothing_matches_nothing(two: Reader, words_: tuple[str, ...]) -> None:
     """Without a term in the index there is no hit and no count."""
-    bm25 = Bm25(two.lexicon, terms)
+    bm25 = Bm25(two.lexicon, terms(*words_), WEIGHTING)
 
     assert ((), 0, 0, 0) == (bm25.ranked(10), bm25.total, bm25.complete, bm25.matched_notes())

@@ -192,7 +192,7 @@ def test_a_trace_says_what_each_stage_was_told(worlds: Worlds) -> None:
     answered = answer(worlds.reader(5), Request("red sun", mode="hybrid", min_similarity=0.6))
     settings_of = {step.name: step.settings for step in answered.stages}
 
-    assert {"formula": "calibrated-dismax/v2", "tie_breaker": 0.5} == settings_of["fuse"]
+    assert {"formula": "calibrated-dismax/v3", "tie_breaker": 0.5} == settings_of["fuse"]
     assert {"min_similarity": 0.6, "baseline": answered.evidence.baseline.mean} == settings_of["threshold"]
     assert (0.9, 0.6) == (settings_of["match"]["k1"], settings_of["match"]["b"])
 

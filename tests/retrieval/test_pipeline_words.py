@@ -66,26 +66,23 @@ def test_a_note_is_found_by_its_own_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "terms"),
+    ("query", "expected"),
     [
         ("TODO: fix", ("todo", "fix")),
-        ('"quick" AND "quick', ("quick",)),
         ("((x", ("x",)),
         ("NOT", ("not",)),
         ("C++", ("c++",)),
         ("x^2", ("x", "2")),
-        ("quick*", ("quick",)),
-        ("title:fox", ("titl", "fox")),
-        ("-fox +brown", ("fox", "brown")),
         ("NEAR(quick fox, 9)", ("near", "quick", "fox", "9")),
-        ("fox; DROP TABLE rows", ("fox", "drop", "tabl", "row")),
+        ("fox; DROP TABLE rows", ("fox", "drop", "table", "rows")),
+        ("https://example.org/fox", ("https", "example.org", "example", "org", "fox")),
     ],
 )
-def test_operators_are_plain_terms(reader: Reader, query: str, terms: tuple[str, ...]) -> None:
+def test_signs_of_other_query_languages_are_plain_text(reader: Reader, query: str, expected: tuple[str, ...]) -> None:
     """Each query finds the note that has its words, and the plan lists the terms used."""
     answer = search(Request(query, mode="text"), Settings(), reader, Models("none"))
 
-    assert terms == answer.plan.terms
+    assert expected == tuple(map(str, answer.plan.terms))
     assert 1 == len(answer.page)
 
 
@@ -94,7 +91,7 @@ def test_a_query_of_signs_says_that_it_has_no_term(reader: Reader, query: str) -
     """No result, and the reason is not silence."""
     answer = search(Request(query, mode="text"), Settings(), reader, Models("none"))
 
-    assert ((), (("match", "no searchable term in the query"),)) == (answer.page, answer.remarks)
+    assert ((), ("match", "no searchable term in the query")) == (answer.page, answer.remarks[-1])
 
 
 @pytest.mark.parametrize(
@@ -139,7 +136,7 @@ def test_short_common_words_count(home: Path, vault: Path) -> None:
     answer = ask(home, "quick ok", mode="text")
 
     assert ["one.md", "two.md"] == paths(answer)
-    assert ["quick", "ok"] == [term for term, _ in answer.stages[0].kept[0].parts]
+    assert ["quick", "ok"] == [where.term for where, _ in answer.stages[0].kept[0].parts]
 
 
 def test_a_question_that_no_note_answers_in_full_is_relaxed(home: Path, vault: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from builders import HashEmbedder, index_vault, opened, write_vault
+from builders import HashEmbedder, index_vault, opened, terms, write_vault
 from cutaway.config import Settings
 from cutaway.errors import UsageError
 from cutaway.index.reader import Reader
@@ -73,7 +73,7 @@ def test_the_longest_query_is_planned(reader: Reader) -> None:
     """At the limit, not past it."""
     text = "red " * (MAX_QUERY_CHARS // 4 - 1) + "suns"
 
-    assert (MAX_QUERY_CHARS, ("red", "sun")) == (len(text), planned(reader, text).terms)
+    assert (MAX_QUERY_CHARS, terms("red", "suns")) == (len(text), planned(reader, text).terms)
 
 
 def test_what_the_request_leaves_open_the_settings_decide(reader: Reader) -> None:
@@ -95,9 +95,9 @@ def test_what_the_request_says_goes_before_the_settings(reader: Reader) -> None:
 @pytest.mark.parametrize(
     ("mode", "fusion", "formula", "tie_breaker"),
     [
-        ("text", "rrf", "bm25-saturated/v2", 0.5),
+        ("text", "rrf", "bm25-saturated/v3", 0.5),
         ("vector", "rrf", "cosine-calibrated/v1", 0.5),
-        ("hybrid", "calibrated-dismax", "calibrated-dismax/v2", 0.5),
+        ("hybrid", "calibrated-dismax", "calibrated-dismax/v3", 0.5),
         ("hybrid", "dismax-0.3", "dismax-0.3/v1", 0.3),
         ("hybrid", "rrf", "rrf-60/v1", 0.5),
     ],
@@ -155,7 +155,7 @@ def test_the_plan_names_every_identity(reader: Reader) -> None:
 
 def test_terms_are_distinct_and_in_the_order_typed(reader: Reader) -> None:
     """A word typed twice is one term."""
-    assert ("moon", "red") == planned(reader, "Moon red MOON red").terms
+    assert terms("moon", "red") == planned(reader, "Moon red MOON red").terms
 
 
 def test_without_a_model_hybrid_plans_words_and_says_why(reader: Reader) -> None:

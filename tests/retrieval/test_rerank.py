@@ -296,4 +296,4 @@ def test_the_formula_of_a_score_names_both_steps(home: Path, vault: Path, formul
     index_vault(home, write_vault(vault, {"a.md": "red"}), HashEmbedder())
     settings = NARROW.model_copy(update={"rerank_formula": formula})
 
-    assert f"calibrated-dismax/v2 + {formula}/v1" == search(home, "red", LengthReranker(), settings).formula
+    assert f"calibrated-dismax/v3 + {formula}/v1" == search(home, "red", LengthReranker(), settings).formula

@@ -136,7 +136,7 @@ def test_a_formula_does_not_claim_a_reranking_that_failed(stars: Path) -> None:
     """The scores are those of fusion."""
     found = search(stars, Judge(raising(RuntimeError("broken"))))
 
-    assert ("calibrated-dismax/v2", False) == (found.formula, found.reranked)
+    assert ("calibrated-dismax/v3", False) == (found.formula, found.reranked)
 
 
 @faults

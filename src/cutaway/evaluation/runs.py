@@ -142,7 +142,7 @@ def _answer(
     """One search, from evidence that an earlier variant read where it read the same."""
     request = Request(topic.text, rerank=settings.rerank)
     plan = make_plan(request, settings, reader, models)
-    needs = (plan.lexical, plan.vector, plan.lexical_window, plan.vector_window)
+    needs = (plan.lexical, plan.vector, plan.lexical_window, plan.vector_window, plan.weighting)
     if needs not in read:
         read[needs] = gather(plan, reader, models.embedder)
     return answered(plan, read[needs], reader, models)

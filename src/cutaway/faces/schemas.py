@@ -11,6 +11,8 @@ from cutaway.retrieval.pipeline import Answer
 from cutaway.retrieval.quote import Quote, quoted
 from cutaway.retrieval.tracing import Scored
 
+_SAID = ("query", "restrict", "list_rows", "match", "nearest")
+
 
 class Out(BaseModel):
     """A value on its way out."""
@@ -34,6 +36,18 @@ class RowOut(Out):
 class DegradedOut(Out):
     stage: str
     reason: str
+
+
+class ConditionOut(Out):
+    """A condition, and how many notes meet it on its own."""
+
+    said: str
+    notes: int
+
+    @classmethod
+    def all_of(cls, answer: Answer) -> tuple[ConditionOut, ...]:
+        admission = answer.evidence.admission
+        return tuple(cls(said=met.condition.said, notes=met.notes) for met in admission.met) if admission else ()
 
 
 class HitOut(Out):
@@ -92,6 +106,8 @@ class SearchOut(Out):
     cursor: str | None = Field(description="Give it with the same query for the next page; null after the last.")
     weak: bool = Field(description="Even the best score is low: perhaps nothing here answers the query.")
     remarks: tuple[str, ...]
+    conditions: tuple[ConditionOut, ...] = Field(description="What was asked of notes, in the query and beside it.")
+    admitted: int | None = Field(description="How many notes meet all conditions; null where there are none.")
     degraded: tuple[DegradedOut, ...]
 
     @classmethod
@@ -106,7 +122,9 @@ class SearchOut(Out):
             has_more=answer.has_more,
             cursor=answer.cursor,
             weak=answer.weak,
-            remarks=tuple(remark for name, remark in answer.remarks if name in ("match", "nearest")),
+            remarks=tuple(remark for name, remark in answer.remarks if name in _SAID),
+            conditions=ConditionOut.all_of(answer),
+            admitted=answer.evidence.admission.notes if answer.evidence.admission else None,
             degraded=tuple(DegradedOut(stage=part.stage, reason=part.reason) for part in answer.degraded),
         )
 

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from cutaway.faces.schemas import DegradedOut, HitOut, Out, RowOut, SearchOut
+from cutaway.faces.schemas import ConditionOut, DegradedOut, HitOut, Out, RowOut, SearchOut
 from cutaway.index.cards import NoteCard
+from cutaway.index.schema import FIELD_COLUMNS
 from cutaway.inspector.journeys import Candidate, candidates
 from cutaway.inspector.reranking import reranked
 from cutaway.retrieval.pipeline import Answer
@@ -51,8 +52,30 @@ class StepOut(Out):
 
 
 class TermOut(Out):
+    """What a term gave a row's lexical score in one field."""
+
     term: str
+    field: str
     contribution: float
+
+
+class QueryTermOut(Out):
+    """A term of the query as the lexical leg found it."""
+
+    term: str
+    words: tuple[str, ...] = Field(description="The words it was found by, itself first; none are listed for a prefix.")
+    idf: float = Field(description="Its weight; 0 where no note holds it.")
+    notes: int = Field(description="How many notes of the scope hold it.")
+
+    @classmethod
+    def all_of(cls, answer: Answer) -> tuple[QueryTermOut, ...]:
+        bm25 = answer.evidence.bm25
+        terms = bm25.terms if bm25 else ()
+        return tuple(
+            cls(term=str(term), words=bm25.words(term), idf=bm25.idf[term], notes=bm25.holders(term))
+            for term in terms
+            if bm25
+        )
 
 
 class FateOut(Out):
@@ -97,7 +120,7 @@ class CandidateOut(Out):
                 )
                 for trail in candidate.chunks
             ),
-            terms=tuple(TermOut(term=term, contribution=given) for term, given in candidate.terms),
+            terms=tuple(TermOut(**where._asdict(), contribution=given) for where, given in candidate.terms),
         )
 
 
@@ -175,6 +198,10 @@ class TraceOut(Out):
     has_more: bool
     cursor: str | None
     weak: bool
+    terms: tuple[QueryTermOut, ...] = Field(description="What was looked for, and how it was found.")
+    conditions: tuple[ConditionOut, ...]
+    admitted: int | None
+    remarks: tuple[str, ...]
     degraded: tuple[DegradedOut, ...]
     bounded: str = "candidates are those inside the windows; nothing beyond them was read"
 
@@ -187,9 +214,13 @@ class TraceOut(Out):
             rerank=RerankOut.of(answer),
             stages=tuple(StageOut.of(stage) for stage in answer.stages),
             candidates=tuple(CandidateOut.of(answer, seen, notes[seen.note]) for seen in candidates(answer)),
+            terms=QueryTermOut.all_of(answer),
             **{
                 name: getattr(shown, name)
-                for name in ("hits", "total", "total_is_exact", "has_more", "cursor", "weak", "degraded")
+                for name in (
+                    *("hits", "total", "total_is_exact", "has_more", "cursor", "weak"),
+                    *("conditions", "admitted", "remarks", "degraded"),
+                )
             },
         )
 
@@ -199,8 +230,13 @@ def plan_values(answer: Answer) -> dict[str, Any]:
     plan = answer.plan
     values = {name: getattr(plan, name) for name in plan.__slots__}
     nested = {"readiness": {**plan.readiness._asdict(), "total": plan.readiness.total}}
-    return {**values, **nested, "reranking": plan.reranking._asdict()}
+    words = {name: [str(term) for term in getattr(plan, name)] for name in ("terms", "set_aside")}
+    values["conditions"] = [condition.said for condition in plan.conditions]
+    weighting = {**plan.weighting._asdict(), "fields": dict(zip(FIELD_COLUMNS, plan.weighting.fields, strict=True))}
+    return {**values, **nested, **words, "weighting": weighting, "reranking": plan.reranking._asdict()}
 
 
 def _steps(steps: Any) -> tuple[StepOut, ...]:
-    return tuple(StepOut(**{**step._asdict(), "parts": dict(step.parts)}) for step in steps)
+    return tuple(
+        StepOut(**{**step._asdict(), "parts": {str(name): given for name, given in step.parts}}) for step in steps
+    )

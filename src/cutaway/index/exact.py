@@ -41,8 +41,11 @@ class ExactIndex:
 
     # Reading
 
-    def nearest(self, query: Vector, k: int) -> list[Near]:
+    def nearest(self, query: Vector, k: int, within: Sequence[int] | None = None) -> list[Near]:
         ids, rows = self._scoped
+        if within is not None:
+            admitted = np.isin(ids, np.array(within, np.int64))
+            ids, rows = ids[admitted], rows[admitted]
         if k <= 0 or not len(ids):
             return []
         rough = np.vecdot(rows, query)
@@ -53,6 +56,11 @@ class ExactIndex:
         scores = _cosine(rows, query)
         order = np.lexsort((ids, -scores))[:k]
         return [Near(ChunkId(int(ids[place])), float(scores[place])) for place in order]
+
+    def count(self, within: Sequence[int] | None = None) -> int:
+        """How many vectors there are, or how many of these chunks have one."""
+        ids, _ = self._scoped
+        return len(ids) if within is None else int(np.count_nonzero(np.isin(ids, np.array(within, np.int64))))
 
     def similarities(self, query: Vector, ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
         known, rows = self._scoped

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutaway.index.schema import FIELD_COLUMNS
-from cutaway.index.sqlite import field_counts
 from cutaway.model import KINDS, RowId
+from cutaway.notes.analyzer import Term
 
 Ints = NDArray[np.int64]
+_LAST = "\U0010ffff"
+_FIELD = f"CASE col {' '.join(f'WHEN {name!r} THEN {place}' for place, name in enumerate(FIELD_COLUMNS))} END"
 
 
 class Postings(NamedTuple):
@@ -92,21 +94,52 @@ class Lexicon:
         held = (self.numbers[found] == numbers) & (self.kinds[found] == kinds)
         return {row: place for row, place, here in zip(rows, found.tolist(), held.tolist(), strict=True) if here}
 
-    def postings(self, term: str) -> Postings:
-        """Where a term stands in this scope. The term is looked up as it is: no query syntax."""
-        quoted = '"' + term.replace('"', '""') + '"'
-        query = "SELECT rowid, field_counts(lexical) FROM lexical WHERE lexical MATCH ?"
-        found = np.array(self._connection.execute(query, (quoted,)).fetchall(), np.int64).reshape(-1, 2)
-        order, ids = self._by_id
-        position = np.minimum(np.searchsorted(ids, found[:, 0]), max(len(ids) - 1, 0))
-        held = ids[position] == found[:, 0] if len(ids) else np.zeros(len(found), bool)
-        packed = found[held, 1]
-        counts = np.stack([field_counts(packed, field) for field in range(len(FIELD_COLUMNS))], axis=1)
-        places = order[position[held]]
-        ascending = np.argsort(places)
-        return Postings(places[ascending], counts[ascending])
+    def forms(self, term: Term) -> tuple[str, ...]:
+        """The words that a term finds besides itself, those of its stem; none for a prefix, which SQLite expands."""
+        if term.prefix:
+            return ()
+        query = "SELECT term FROM words WHERE stem = ? ORDER BY term"
+        alike = [term.stem, *(word for (word,) in self._connection.execute(query, (term.stem,)))]
+        return tuple(word for word in dict.fromkeys(alike) if word != term.text)
+
+    def postings(self, word: str, prefix: bool = False) -> Postings:
+        """Where a word stands in this scope, or the words that begin with it. A word is looked up as it is."""
+        chosen, values = ("term >= ? AND term < ?", (word, word + _LAST)) if prefix else ("term = ?", (word,))
+        query = f"SELECT doc, {_FIELD}, count(*) FROM temp.occurrences WHERE {chosen} GROUP BY doc, col"
+        found = np.array(self._connection.execute(query, values).fetchall(), np.int64).reshape(-1, 3)
+        position, held = self._positions(found[:, 0])
+        places, row = np.unique(self._by_id[0][position[held]], return_inverse=True)
+        counts = np.zeros((len(places), len(FIELD_COLUMNS)), np.int64)
+        counts[row, found[held, 1]] = found[held, 2]
+        return Postings(places, counts)
+
+    def holding(self, words: Sequence[str], fields: Sequence[str], prefix: bool = False) -> Ints:
+        """The places of the rows that hold these words one after the other in one of the fields."""
+        phrase = _quoted(" ".join(words)) + (" *" if prefix else "")
+        query = "SELECT rowid FROM lexical WHERE lexical MATCH ?"
+        matching = self._connection.execute(query, (f"{{{' '.join(fields)}}} : {phrase}",)).fetchall()
+        position, held = self._positions(np.array(matching, np.int64).reshape(-1))
+        places: Ints = np.sort(self._by_id[0][position[held]])
+        return places
+
+    def _positions(self, ids: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+        """Where row ids stand among those of the scope, and which of them are there at all."""
+        _, known = self._by_id
+        if not len(known):
+            return np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
+        position = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        return position, known[position] == ids
+
+    @cached_property
+    def ids(self) -> Ints:
+        """The store's own key of each row."""
+        return self._table[:, 0]
 
     @cached_property
     def _by_id(self) -> tuple[Ints, Ints]:
-        order = np.argsort(self._table[:, 0])
-        return order, self._table[order, 0]
+        order = np.argsort(self.ids)
+        return order, self.ids[order]
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'

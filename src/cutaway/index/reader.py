@@ -16,6 +16,7 @@ from cutaway.errors import BadVector, UsageError
 from cutaway.index.cards import Entry, NoteCard, NoteNames, Readiness, RowCard
 from cutaway.index.exact import ExactIndex
 from cutaway.index.lexicon import Lexicon
+from cutaway.index.properties import Property, folded, meets
 from cutaway.index.sqlite import generation
 from cutaway.model import ChunkId, NoteId, Problem, Project, RowId, Skip
 
@@ -154,6 +155,19 @@ class Reader:
         found = self._select(f"{_ENTRY} WHERE c.note_id IN (SELECT value FROM json_each(?))", [note], "c")
         return sorted(map(_entry, found), key=lambda entry: entry.ordinal)
 
+    def chunks_of(self, rows: Iterable[int]) -> list[int]:
+        """The chunks of rows, which are given by the store's own keys."""
+        query = "SELECT id FROM chunks WHERE row_id IN (SELECT value FROM json_each(?))"
+        return [chunk for (chunk,) in self._connection.execute(query, (json.dumps(list(rows)),))]
+
+    def rows_in(self, categories: Iterable[str]) -> list[int]:
+        """The store's own keys of the observations of these categories."""
+        wanted = json.dumps([folded(category) for category in categories])
+        query = (
+            f"SELECT id FROM rows WHERE category IN (SELECT value FROM json_each(?)) AND project_id IN ({self._marks})"
+        )
+        return [row for (row,) in self._connection.execute(query, (wanted, *self._ids))]
+
     def rows(self, ids: Iterable[RowId]) -> dict[RowId, RowCard]:
         query = f"{_ROW} WHERE number IN (SELECT value FROM json_each(?))"
         found = self._select(query, [row.number for row in ids], "rows")
@@ -169,6 +183,15 @@ class Reader:
     def notes(self, ids: Iterable[NoteId]) -> dict[NoteId, NoteCard]:
         found = self._select(f"{_NOTE} WHERE id IN (SELECT value FROM json_each(?))", list(ids), "notes")
         return {card.id: card for card in map(self._note, found)}
+
+    def notes_with(self, key: str, op: str, values: Sequence[str]) -> list[NoteId]:
+        """Notes that have a property, and, where values are given, one that compares so with them."""
+        chosen = f"FROM properties p JOIN notes n ON n.id = p.note_id WHERE key = ? AND project_id IN ({self._marks})"
+        held = self._connection.execute(f"SELECT DISTINCT key, text, number {chosen}", (folded(key), *self._ids))
+        texts = [value.text for value in (Property(*row) for row in held) if not values or meets(value, op, values)]
+        query = f"SELECT DISTINCT note_id {chosen} AND text IN (SELECT value FROM json_each(?))"
+        found = self._connection.execute(query, (folded(key), *self._ids, json.dumps(texts)))
+        return [NoteId(note) for (note,) in found]
 
     @cached_property
     def catalog(self) -> tuple[NoteNames, ...]:

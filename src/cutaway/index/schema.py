@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raise it with any change to DERIVED: an older index then rebuilds, and embeds nothing twice."""
 
-FIELD_COLUMNS = ("title", "aliases", "headings", "tags", "body")
+FIELD_COLUMNS = ("title", "aliases", "headings", "tags", "body", "path")
 
 # What a rebuild cannot bring back cheaply: which folders are indexed, and paid-for embeddings.
 LASTING = """
@@ -26,11 +26,16 @@ CREATE TABLE IF NOT EXISTS embeddings (
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
-DERIVED_TABLES = ("notes", "rows", "lexical", "chunks", "segments", "problems")
+OCCURRENCES = "CREATE VIRTUAL TABLE temp.occurrences USING fts5vocab (main, lexical, instance)"
+"""Every place of every term, as a reader sees the lexical index. Belongs to the connection, not to the file."""
+
+DERIVED_TABLES = ("notes", "properties", "rows", "lexical", "words", "chunks", "segments", "problems")
 
 # A note's source is compressed; its `form` is what its rows and chunks were made with: when it changes,
 # the note is read again.
+# A property is one value of a note's frontmatter, tags or dates: as folded text and, if it is one, a number.
 # The lexical index holds terms, already analysed; every ASCII sign a term may hold is a token sign.
+# `words` leads from a stem to the terms that have it, but for the one that is the stem itself.
 DERIVED = f"""
 CREATE TABLE notes (
     id INTEGER PRIMARY KEY,
@@ -51,12 +56,21 @@ CREATE TABLE notes (
     indexed_at TEXT NOT NULL,
     UNIQUE (project_id, path)
 );
+CREATE TABLE properties (
+    note_id INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    text TEXT NOT NULL,
+    number REAL,
+    PRIMARY KEY (key, text, note_id)
+) WITHOUT ROWID;
+CREATE INDEX properties_note ON properties (note_id);
 CREATE TABLE rows (
     id INTEGER PRIMARY KEY,
     number INTEGER NOT NULL UNIQUE,
     note_id INTEGER NOT NULL,
     project_id INTEGER NOT NULL,
     kind TEXT NOT NULL,
+    category TEXT,
     ordinal INTEGER NOT NULL,
     title TEXT NOT NULL,
     start INTEGER NOT NULL,
@@ -68,6 +82,7 @@ CREATE INDEX rows_note ON rows (note_id);
 CREATE VIRTUAL TABLE lexical USING fts5 (
     {", ".join(FIELD_COLUMNS)}, content='', contentless_delete=1, tokenize="ascii tokenchars '+#.-_''@'"
 );
+CREATE TABLE words (stem TEXT NOT NULL, term TEXT NOT NULL, PRIMARY KEY (stem, term)) WITHOUT ROWID;
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY,
     note_id INTEGER NOT NULL,

@@ -12,10 +12,9 @@ from pathlib import Path
 import apsw
 
 from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing
-from cutaway.index.schema import DERIVED, DERIVED_TABLES, LASTING, SCHEMA_VERSION
+from cutaway.index.schema import DERIVED, DERIVED_TABLES, LASTING, OCCURRENCES, SCHEMA_VERSION
 
 _BUSY_SECONDS = 5.0
-_FIELD_BITS = 12
 
 
 def index_file(home: Path) -> Path:
@@ -57,13 +56,14 @@ def open_reader(home: Path) -> apsw.Connection:
         raise IndexMissing(f"nothing is indexed in {home} yet. Run: cutaway index FOLDER")
     connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
     _prepare(connection)
-    connection.execute("PRAGMA query_only = ON")
     found = connection.pragma("user_version")
     if found != SCHEMA_VERSION:
         raise IndexMismatch(
             f"{file} has schema {found}; this version reads schema {SCHEMA_VERSION}. "
             "Run: cutaway index (the index is rebuilt from the files; nothing is embedded twice)."
         )
+    connection.execute(OCCURRENCES)
+    connection.execute("PRAGMA query_only = ON")
     return connection
 
 
@@ -106,22 +106,13 @@ def bump_generation(connection: apsw.Connection) -> int:
 
 def now() -> str:
     """The time in UTC, to the second, as it is stored."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return timestamp(time.time())
 
 
-def field_counts(packed: int, field: int) -> int:
-    """How often the term stands in one field, from what ``field_counts`` in SQL gave."""
-    return packed >> (_FIELD_BITS * field) & ((1 << _FIELD_BITS) - 1)
+def timestamp(seconds: float) -> str:
+    """Seconds since 1970 as a time in UTC, to the second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def _prepare(connection: apsw.Connection) -> None:
     connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
-    connection.register_fts5_function("field_counts", _count_fields)
-
-
-def _count_fields(api: apsw.FTS5ExtensionApi, *_: object) -> int:
-    """How often the matched term stands in each field, 12 bits a field."""
-    packed = 0
-    for field, places in enumerate(api.phrase_locations(0)):
-        packed |= min(len(places), (1 << _FIELD_BITS) - 1) << (_FIELD_BITS * field)
-    return packed

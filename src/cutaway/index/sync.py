@@ -15,15 +15,16 @@ import apsw
 from cutaway.config import Settings
 from cutaway.errors import RootMissing
 from cutaway.index.difference import Difference, difference
-from cutaway.index.sqlite import bump_generation, transaction
+from cutaway.index.note_tables import Draft
+from cutaway.index.sqlite import bump_generation, timestamp, transaction
 from cutaway.index.writer import Known, Writer
 from cutaway.model import Problem, Project
 from cutaway.models.embedder import Embedder, embedded
 from cutaway.notes.analyzer import ANALYZER
-from cutaway.notes.chunks import CHUNK_FORMAT, Chunking, chunked
+from cutaway.notes.chunks import CHUNK_FORMAT, chunked
 from cutaway.notes.divider import ChunkSettings
 from cutaway.notes.files import scan
-from cutaway.notes.rows import Note, parse
+from cutaway.notes.rows import parse
 
 Progress = Callable[[str, int, int], None]
 """Told the step (``scan``, ``index``, ``embed``), how many are done, and of how many."""
@@ -147,8 +148,8 @@ def _write_notes(run: _Run, paths: Sequence[str], report: Report, progress: Prog
         prepared = list(_prepared(run, batch, report))
         with transaction(run.connection):
             removed = run.writer.remove_paths(run.project, report.opted_out)
-            for note, chunking in prepared:
-                run.writer.write(run.project, note, chunking, run.form)
+            for draft in prepared:
+                run.writer.write(run.project, draft)
             if run.embedder is not None:
                 identity = run.embedder.identity
                 report.reused += run.writer.publish(identity, run.writer.cached(identity))
@@ -158,17 +159,18 @@ def _write_notes(run: _Run, paths: Sequence[str], report: Report, progress: Prog
         progress("index", done, len(paths))
 
 
-def _prepared(run: _Run, paths: Iterable[str], report: Report) -> Iterator[tuple[Note, Chunking]]:
+def _prepared(run: _Run, paths: Iterable[str], report: Report) -> Iterator[Draft]:
     tokenizer = run.embedder.tokenizer if run.embedder else None
     chunking = ChunkSettings(run.settings.chunk_chars, run.settings.context_line)
     for path in paths:
         try:
             note = parse(path, run.files[path].read_bytes())
+            changed = timestamp(run.files[path].stat().st_mtime)
         except (OSError, UnicodeDecodeError) as error:  # it changed after the scan
             report.problems.append(Problem(path, "unreadable", f"could not be read again: {error}"))
             continue
         if note.frontmatter.flag("index"):
-            yield note, chunked(note, tokenizer, chunking)
+            yield Draft(note, chunked(note, tokenizer, chunking), run.form, changed)
         else:
             report.opted_out.append(path)
 

@@ -33,7 +33,7 @@ class VectorIndex(Protocol):
 
     Scores are cosine similarity, best first; equal scores are ordered by id. ``nearest(q, k)`` is
     always a prefix of ``nearest(q, k + 1)``. Nothing outside the scope is ever returned. An upsert
-    replaces, a delete is final.
+    replaces, a delete is final. *within* asks among these chunks only, as if no other were stored.
     """
 
     identity: str
@@ -42,7 +42,7 @@ class VectorIndex(Protocol):
 
     def delete(self, ids: Sequence[ChunkId]) -> None: ...
 
-    def nearest(self, query: Vector, k: int) -> list[Near]: ...
+    def nearest(self, query: Vector, k: int, within: Sequence[int] | None = None) -> list[Near]: ...
 
 
 class ExactScores(Protocol):

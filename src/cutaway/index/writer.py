@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -16,17 +14,11 @@ import numpy as np
 
 from cutaway.errors import UsageError
 from cutaway.index.exact import ExactIndex
+from cutaway.index.note_tables import Draft, NoteTables
 from cutaway.index.projects import projects_of
-from cutaway.index.schema import FIELD_COLUMNS
 from cutaway.index.sqlite import now
 from cutaway.index.vectors import Record, Vector
 from cutaway.model import ChunkId, NoteId, Problem, Project, embedded_text
-from cutaway.notes.analyzer import note_terms
-from cutaway.notes.chunks import Chunking
-from cutaway.notes.files import content_hash
-from cutaway.notes.rows import Fields, Note
-
-_INSERT_LEXICAL = f"INSERT INTO lexical (rowid, {', '.join(FIELD_COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class Known(NamedTuple):
@@ -52,6 +44,7 @@ class Writer:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        self._tables = NoteTables(connection)
         dimension = connection.execute("SELECT value FROM meta WHERE key = 'dimension'").get
         self._vectors = None if dimension is None else ExactIndex(connection, int(dimension), ())
 
@@ -96,32 +89,14 @@ class Writer:
         self.remove(held)
         return len(held)
 
-    def write(self, project: Project, note: Note, chunking: Chunking, form: str) -> None:
+    def write(self, project: Project, draft: Draft) -> None:
         """Put a note in place of what the index held at its path. Its chunks are pending."""
         held = self._connection.execute(
-            "SELECT id FROM notes WHERE project_id = ? AND path = ?", (project.id, note.path)
+            "SELECT id FROM notes WHERE project_id = ? AND path = ?", (project.id, draft.note.path)
         ).get
         if held is not None:
             self._clear(held)
-        identity = NoteId(held or self._free("notes", "id", f"{project.name}\0{note.path}"))
-        text = note.frontmatter.text
-        self._connection.execute(
-            f"INSERT OR REPLACE INTO notes VALUES ({', '.join('?' * 16)})",
-            (
-                *(identity, project.id, note.path, note.title, _json(note.aliases)),
-                *(text("permalink"), text("type"), _json(note.tags), _json(note.frontmatter.metadata)),
-                *(
-                    zlib.compress(note.source.raw),
-                    len(note.source),
-                    content_hash(note.source.raw),
-                    form,
-                    _json(chunking.skips),
-                ),
-                *(note.frontmatter.problem, now()),
-            ),
-        )
-        rows = self._write_rows(project, identity, note, chunking)
-        self._write_chunks(project, identity, note, chunking, rows)
+        self._tables.write(project, draft, held)
 
     def set_problems(self, project: Project, problems: Sequence[Problem]) -> None:
         """The problems of the last scan, in place of those of the scan before."""
@@ -137,54 +112,7 @@ class Writer:
         if self._vectors is not None:
             held = self._connection.execute("SELECT id FROM chunks WHERE note_id = ? AND state = 'ready'", (note,))
             self._vectors.delete([ChunkId(chunk) for (chunk,) in held])
-        self._connection.execute("DELETE FROM lexical WHERE rowid IN (SELECT id FROM rows WHERE note_id = ?)", (note,))
-        self._connection.execute("DELETE FROM rows WHERE note_id = ?", (note,))
-        self._connection.execute("DELETE FROM chunks WHERE note_id = ?", (note,))
-
-    def _write_rows(
-        self, project: Project, identity: NoteId, note: Note, chunking: Chunking
-    ) -> dict[tuple[str, int], int]:
-        chunks = Counter((chunk.row.kind, chunk.row.ordinal) for chunk in chunking.chunks)
-        keys: dict[tuple[str, int], int] = {}
-        for row in note.rows:
-            terms = Fields(*(note_terms(text) for text in row.fields))  # type: ignore[arg-type]
-            number = self._free("rows", "number", f"{identity}\0{row.kind}\0{row.ordinal}")
-            self._connection.execute(
-                "INSERT INTO rows (number, note_id, project_id, kind, ordinal, title, start, end, length, chunks)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(number, identity, project.id, row.kind, row.ordinal, row.title, *row.span),
-                    *(sum(map(len, terms)), chunks[row.kind, row.ordinal]),
-                ),
-            )
-            key = self._connection.last_insert_rowid()
-            self._connection.execute(_INSERT_LEXICAL, (key, *(" ".join(field) for field in terms)))
-            keys[row.kind, row.ordinal] = key
-        return keys
-
-    def _write_chunks(
-        self, project: Project, identity: NoteId, note: Note, chunking: Chunking, rows: dict[tuple[str, int], int]
-    ) -> None:
-        for ordinal, (row, passage) in enumerate(chunking.chunks, start=1):
-            self._connection.execute(
-                "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', NULL, NULL, NULL, ?)",
-                (
-                    *(self._free("chunks", "id", f"{identity}\0chunk\0{ordinal}"), identity, project.id),
-                    *(rows[row.kind, row.ordinal], ordinal, passage.start, passage.end),
-                    *(*note.source.lines(passage.start, passage.end), _json(passage.heading_path), passage.context),
-                    *(passage.tokens, content_hash(passage.embedded.encode()), now()),
-                ),
-            )
-
-    def _free(self, table: str, column: str, name: str) -> int:
-        """An id made from a name, so that a rebuilt index gives the same one.
-
-        52 bits survive JSON readers that know only doubles; the next number is taken on a collision.
-        """
-        wanted = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest()) >> 12
-        while self._connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (wanted,)).get is not None:
-            wanted += 1
-        return wanted
+        self._tables.clear(note)
 
     # The manifest
 

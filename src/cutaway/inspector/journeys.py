@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from cutaway.model import ChunkId, NoteId, RowId
 from cutaway.retrieval.pipeline import Answer
-from cutaway.retrieval.tracing import Id, Stage
+from cutaway.retrieval.tracing import Id, InField, Stage
 
 RETURNED = "returned"
 _SAME_NOTE = "a better row of the same note"
@@ -21,7 +21,7 @@ class Step(NamedTuple):
     score: float
     reason: str | None = None
     mark: str | None = None
-    parts: tuple[tuple[str, float], ...] = ()
+    parts: tuple[tuple[str | InField, float], ...] = ()
 
 
 class Fate(NamedTuple):
@@ -47,7 +47,8 @@ class Candidate(NamedTuple):
     fate: Fate
     steps: tuple[Step, ...]
     chunks: tuple[ChunkTrail, ...]
-    terms: tuple[tuple[str, float], ...]
+    terms: tuple[tuple[InField, float], ...]
+    """What each term gave the lexical score, field by field; they add up to it."""
 
 
 def journeys(stages: Iterable[Stage[Any]]) -> dict[Id, list[Step]]:
@@ -123,10 +124,10 @@ def _score(stages: tuple[Stage[Any], ...], names: tuple[str, ...], row: RowId) -
     return next(held, None)
 
 
-def _terms(stages: tuple[Stage[Any], ...], row: RowId) -> tuple[tuple[str, float], ...]:
-    """What each term gave the row's lexical score."""
+def _terms(stages: tuple[Stage[Any], ...], row: RowId) -> tuple[tuple[InField, float], ...]:
     legs = [step for step in stages if step.name in ("match", "complete_lexical")]
-    return next((hit.parts for step in legs for hit in step.kept if hit.id == row), ())
+    parts = next((hit.parts for step in legs for hit in step.kept if hit.id == row), ())
+    return tuple((name, share) for name, share in parts if isinstance(name, InField))
 
 
 def _reached(answer: Answer, candidate: Candidate) -> tuple[int, int, float]:

@@ -1,15 +1,16 @@
 """Text into search terms: one analyzer for notes and queries alike.
 
-A term is folded (compatibility form, case, Latin and Greek accents) and stemmed by script.
-Scripts written without spaces become pairs of neighbouring characters. Joined words such as
-``my-app``, ``read_file`` or ``2026.4.10`` give their parts and, besides, the whole.
+A term is folded: compatibility form, case, Latin and Greek accents. Scripts written without spaces
+become pairs of neighbouring characters. Joined words such as ``my-app``, ``read_file`` or ``2026.4.10``
+give their parts and, besides, the whole. Notes are indexed by their words as they are; a query's word
+also finds the other words of its stem, which count a little less.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import regex
 import Stemmer
 
-ANALYZER = "words+bigrams+snowball/v2"
+ANALYZER = "words+bigrams+snowball/v3"
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\u3005"
 _VOICING = r"\uff9e\uff9f"  # the half-width marks that turn カ into ガ; they are letters to Unicode
@@ -66,20 +67,68 @@ def tokens(text: str) -> list[Token]:
     return sorted(_found(text), key=lambda token: token.start)
 
 
+class Term(NamedTuple):
+    """A word that is looked for: it finds the words of its stem, or, with ``prefix``, all that begin with it."""
+
+    text: str
+    prefix: bool = False
+
+    @property
+    def stem(self) -> str:
+        return self.text if self.prefix else stem(self.text)
+
+    def __str__(self) -> str:
+        return f"{self.text}*" if self.prefix else self.text
+
+    def answered_by(self, word: str) -> bool:
+        """Whether a word of a note is one that this term finds."""
+        return word.startswith(self.text) if self.prefix else word == self.text or stem(word) == self.stem
+
+
 class QueryTerms(NamedTuple):
     """The distinct terms of a query in the order they were typed, and those that are set aside."""
 
-    terms: tuple[str, ...]
-    set_aside: tuple[str, ...]
+    terms: tuple[Term, ...]
+    set_aside: tuple[Term, ...]
 
 
-def query_terms(text: str) -> QueryTerms:
-    """What to look for. Function words are set aside, unless the query has nothing else."""
-    found = tokens(text)
-    plain = {token.term for token in found if text[token.start : token.end].lower() in _FUNCTION_WORDS}
-    every = tuple(dict.fromkeys(token.term for token in found))
-    content = tuple(term for term in every if term not in plain)
-    return QueryTerms(content, tuple(term for term in every if term in plain)) if content else QueryTerms(every, ())
+def query_terms(text: str, prefixes: Collection[str] = ()) -> QueryTerms:
+    """What to look for: one term of each stem, and the *prefixes*.
+
+    Function words are set aside, unless the query has nothing else.
+    """
+    words = [(token.term, text[token.start : token.end].lower() in _FUNCTION_WORDS) for token in tokens(text)]
+    content = _distinct(term for term, function in words if not function)
+    function = _distinct(term for term, function in words if function)
+    expanded = tuple(Term(prefix, prefix=True) for prefix in dict.fromkeys(prefixes))
+    return QueryTerms((*content, *expanded), function) if content or expanded else QueryTerms(function, ())
+
+
+def answering(terms: Iterable[Term], words: Iterable[str]) -> set[Term]:
+    """Those of the terms that these words hold."""
+    held = set(words)
+    stems = set(map(stem, held))
+    return {
+        term
+        for term in terms
+        if term.text in held
+        or (any(word.startswith(term.text) for word in held) if term.prefix else term.stem in stems)
+    }
+
+
+def _distinct(words: Iterable[str]) -> tuple[Term, ...]:
+    by_stem: dict[str, Term] = {}
+    for word in words:
+        by_stem.setdefault(stem(word), Term(word))
+    return tuple(by_stem.values())
+
+
+def phrase(text: str) -> tuple[str, ...]:
+    """The words of an exact phrase, one after the other as notes are indexed; a lone joined word is one."""
+    words, joined = (_ASCII_WORD, _ASCII_JOINED) if text.isascii() else (_WORD, _JOINED)
+    if whole := joined.fullmatch(text.strip()):
+        return _folded(whole[0])
+    return tuple(token.term for match in words.finditer(text) for token in _placed(match[0], match.start()))
 
 
 def note_tokens(text: str) -> list[Token]:
@@ -94,7 +143,7 @@ def note_terms(text: str) -> list[str]:
     """The terms of ``note_tokens``, without the cost of keeping their places."""
     if text.isascii():
         joined = map(str.lower, _ASCII_JOINED.findall(text))
-        return [*chain.from_iterable(map(_terms, _ASCII_WORD.findall(text))), *joined]
+        return [*map(str.lower, _ASCII_WORD.findall(text)), *joined]
     return [token.term for token in chain(_found(text), _singles(text))]
 
 
@@ -103,10 +152,15 @@ def _found(text: str) -> Iterator[Token]:
     for match in joined.finditer(text):
         yield from (Token(term, *match.span()) for term in _folded(match[0]))
     for match in words.finditer(text):
-        if _RUN.match(match[0]):
-            yield from _pairs(match[0], match.start())
-        else:
-            yield from (Token(term, *match.span()) for term in _terms(match[0]))
+        yield from _placed(match[0], match.start())
+
+
+def _placed(word: str, start: int) -> Iterator[Token]:
+    """The terms of a word, or of a run of characters without spaces, that stands at *start*."""
+    if _RUN.match(word):
+        yield from _pairs(word, start)
+    else:
+        yield from (Token(term, start, start + len(word)) for term in _folded(word))
 
 
 def _singles(text: str) -> Iterator[Token]:
@@ -126,11 +180,8 @@ def _pairs(run: str, start: int) -> Iterator[Token]:
 
 
 @lru_cache(maxsize=65_536)
-def _terms(word: str) -> tuple[str, ...]:
-    return tuple(map(_stemmed, _folded(word)))
-
-
-def _stemmed(term: str) -> str:
+def stem(term: str) -> str:
+    """What the forms of a word have in common: English rules for the Latin script, Russian for the Cyrillic."""
     if _LATIN.fullmatch(term):
         return str(_english.stemWord(term))
     return str(_russian.stemWord(term)) if _CYRILLIC.fullmatch(term) else term

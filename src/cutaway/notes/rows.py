@@ -44,6 +44,7 @@ class Fields(NamedTuple):
     headings: str = ""
     tags: str = ""
     body: str = ""
+    path: str = ""
 
 
 class Row(NamedTuple):
@@ -54,6 +55,8 @@ class Row(NamedTuple):
     title: str
     span: Span
     fields: Fields
+    category: str | None = None
+    """Of an observation."""
 
 
 @dataclass(frozen=True)
@@ -126,12 +129,13 @@ class Note:
 
     def _entity(self) -> Row:
         kept = " ".join(self.source.slice(*span) for span in remaining(Span(0, len(self.source)), self.skips))
-        stem = PurePosixPath(self.path).stem
-        names = dict.fromkeys((self.title, stem))
+        path = PurePosixPath(self.path)
+        names = dict.fromkeys((self.title, path.stem))
         permalink = self.frontmatter.text("permalink")
         aliases = (*self.aliases, *((permalink,) if permalink else ()))
         headings = "\n".join(heading.text for heading in self.outline.headings)
-        fields = Fields("\n".join(names), "\n".join(aliases), headings, "\n".join(self.tags), kept)
+        folders = "\n".join(path.parent.parts)
+        fields = Fields("\n".join(names), "\n".join(aliases), headings, "\n".join(self.tags), kept, folders)
         return Row(ENTITY, 0, self.title, Span(0, len(self.source)), fields)
 
     @cached_property
@@ -164,7 +168,7 @@ def _observations(note: Note) -> Iterator[Row]:
         first, last = (bisect_left(note.inline_tags, (place,)) for place in (start, item.own_end))
         tags = "\n".join((category, *(tag for _, tag in note.inline_tags[first:last])))
         fields = Fields(tags=tags, body=note.source.slice(start, end))
-        yield Row(OBSERVATION, ordinal, _shortened(f"[{category}] {content}"), Span(start, end), fields)
+        yield Row(OBSERVATION, ordinal, _shortened(f"[{category}] {content}"), Span(start, end), fields, category)
 
 
 def _observation(note: Note, item: Item, text: str) -> re.Match[str] | None:

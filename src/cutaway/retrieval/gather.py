@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
+
+import numpy as np
 
 from cutaway.errors import BadVector, ModelUnavailable, UnreadableQuery
 from cutaway.index.cards import Entry
@@ -14,9 +16,11 @@ from cutaway.index.reader import Reader
 from cutaway.index.vectors import Vector
 from cutaway.model import ChunkId, NoteId, RowId
 from cutaway.models.embedder import Embedder, embedded
+from cutaway.notes.analyzer import Term
 from cutaway.notes.tokenizer import MOST_UNKNOWN
-from cutaway.retrieval.bm25 import FIELD_WEIGHTS, K1, B, Bm25
+from cutaway.retrieval.bm25 import Bm25
 from cutaway.retrieval.plan import Plan
+from cutaway.retrieval.restrict import Admission, admitted
 from cutaway.retrieval.tracing import Outcome, Scored, Stage, stage
 
 
@@ -50,13 +54,17 @@ class Evidence:
     """Of those chunks."""
     baseline: Baseline = Baseline(0.5, 0)
     bm25: Bm25 | None = None
+    admission: Admission | None = None
+    """What the conditions let in; None where there are none."""
+    reachable: int = 0
+    """How many vectors the vector leg may give."""
     failure: str | None = None
     """Why the vector leg could not be read after all."""
     truncated: bool = False
     """Whether the query was longer than the model reads."""
 
     @property
-    def idf(self) -> Mapping[str, float]:
+    def idf(self) -> Mapping[Term, float]:
         return self.bm25.idf if self.bm25 else {}
 
     @property
@@ -70,7 +78,7 @@ class Evidence:
     def matched(self, group: str) -> int:
         """How many notes or rows hold a term of the query, in the window or not."""
         if self.bm25 is None:
-            return 0
+            return len(self.lexical.kept) if self.lexical else 0
         return self.bm25.matched_notes() if group == "note" else self.bm25.total
 
     @property
@@ -83,55 +91,86 @@ def gather(plan: Plan, reader: Reader, embedder: Embedder | str) -> Evidence:
 
     If the model fails in hybrid mode, words answer alone and the failure is said.
     """
-    words = _words(plan, reader) if plan.lexical else Evidence()
+    admission = admitted(plan.conditions, reader)
+    if plan.listing:
+        return _listed(plan, reader, admission)
+    words = _words(plan, reader, admission) if plan.lexical else Evidence(admission=admission)
     if not plan.vector or isinstance(embedder, str):
         return words
     try:
-        query = _embedded(plan.text, embedder)
+        query = _embedded(plan.sought, embedder)
     except (ModelUnavailable, UnreadableQuery) as failure:
         if not plan.lexical:
             raise
         return replace(words, failure=str(failure))
     vectors = reader.vectors(embedder.dimension)
-    near = nearest(vectors, query, k=plan.vector_window)
+    within = None if admission is None else reader.chunks_of(reader.lexicon.ids[admission.rows].tolist())
+    near = nearest(vectors, query, within, k=plan.vector_window)
     known = words.lexical.ranks if words.lexical else {}
     served = reader.served(known, embedder.identity, vectors.identity)
     return replace(
         _with_vectors(words, reader, near, query, vectors),
         served=served,
+        reachable=vectors.count(within),
         similarities=vectors.similarities(query, list(chain.from_iterable(served.values()))),
-        truncated=embedder.tokenizer.counts([plan.text])[0] > embedder.tokenizer.limit,
+        truncated=embedder.tokenizer.counts([plan.sought])[0] > embedder.tokenizer.limit,
     )
 
 
-def _words(plan: Plan, reader: Reader) -> Evidence:
-    bm25 = Bm25(reader.lexicon, plan.terms)
-    words = match(bm25, terms=plan.terms, k1=K1, b=B, weights=FIELD_WEIGHTS, k=plan.lexical_window)
-    places = reader.lexicon.places([hit.id for hit in words.kept])
-    notes = {row: NoteId(int(reader.lexicon.notes[place])) for row, place in places.items()}
-    return Evidence(lexical=words, notes=notes, bm25=bm25)
+def _words(plan: Plan, reader: Reader, admission: Admission | None) -> Evidence:
+    bm25 = Bm25(reader.lexicon, plan.terms, plan.weighting, None if admission is None else admission.rows)
+    words = match(bm25, **plan.weighting._asdict(), k=plan.lexical_window)
+    return Evidence(lexical=words, notes=_notes_of(words, reader), bm25=bm25, admission=admission)
+
+
+def _listed(plan: Plan, reader: Reader, admission: Admission | None) -> Evidence:
+    """What the conditions let in, where they are all there is."""
+    rows = admission.rows if admission else np.zeros(len(reader.lexicon), np.bool_)
+    places = np.flatnonzero(rows)
+    paths = {card.note: card.path for card in reader.catalog}
+    ordered = sorted(
+        zip(
+            (paths[NoteId(note)] for note in reader.lexicon.notes[places].tolist()),
+            reader.lexicon.rows(places),
+            strict=True,
+        )
+    )
+    listed = list_rows([row for _, row in ordered], k=plan.lexical_window)
+    return Evidence(lexical=listed, notes=_notes_of(listed, reader), admission=admission)
+
+
+def _notes_of(leg: Stage[RowId], reader: Reader) -> dict[RowId, NoteId]:
+    places = reader.lexicon.places([hit.id for hit in leg.kept])
+    return {row: NoteId(int(reader.lexicon.notes[place])) for row, place in places.items()}
 
 
 @stage
-def match(
-    bm25: Bm25, *, terms: tuple[str, ...], k1: float, b: float, weights: tuple[float, ...], k: int
-) -> Outcome[RowId]:
-    """The lexical leg: the k rows whose words answer the query best. Its parts are the terms' shares."""
+def list_rows(rows: Sequence[RowId], *, k: int) -> Outcome[RowId]:
+    """The rows that the conditions let in, by path: a score of 1 / place, as there is nothing to rank by."""
+    found = tuple(Scored(row, round(1 / place, 9)) for place, row in enumerate(rows[:k], start=1))
+    return Outcome(found, remark="nothing to rank by: in order of path" if found else None)
+
+
+@stage
+def match(bm25: Bm25, *, k1: float, b: float, inflected: float, fields: tuple[float, ...], k: int) -> Outcome[RowId]:
+    """The lexical leg: the k rows whose words answer the query best. Its parts: each term's share in each field."""
     found = bm25.ranked(k)
-    missing = [term for term in terms if term not in bm25.found]
+    terms = bm25.terms
+    missing = [str(term) for term in terms if term not in bm25.found]
     remarks = [
         "no searchable term in the query" if not terms else "",
         "no term matched" if terms and not bm25.found else "",
         f"not found anywhere: {' '.join(missing)}" if missing and bm25.found else "",
-        "relaxed: no row holds every term" if bm25.found and not bm25.complete and len(terms) > 1 else "",
+        "no term matched what the conditions let in" if bm25.found and not bm25.total else "",
+        "relaxed: no row holds every term" if bm25.total and not bm25.complete and len(terms) > 1 else "",
     ]
     return Outcome(found, remark="; ".join(filter(None, remarks)) or None)
 
 
 @stage
-def nearest(vectors: ExactIndex, query: Vector, *, k: int) -> Outcome[ChunkId]:
-    """The vector leg: the k chunks closest to the query, by cosine."""
-    found = vectors.nearest(query, k)
+def nearest(vectors: ExactIndex, query: Vector, within: Sequence[int] | None, *, k: int) -> Outcome[ChunkId]:
+    """The vector leg: the k chunks closest to the query, by cosine, of those the conditions let in."""
+    found = vectors.nearest(query, k, within)
     return Outcome(tuple(Scored(near.id, near.similarity) for near in found), remark=None if found else "no vectors")
 
 

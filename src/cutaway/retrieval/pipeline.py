@@ -77,7 +77,11 @@ class Answer:
 
     @property
     def remarks(self) -> tuple[tuple[str, str], ...]:
-        return tuple((step.name, step.remark) for step in self.stages if step.remark)
+        """What the stages had to say, after what the query and its conditions came to."""
+        read = [("query", said) for said in self.plan.query_remarks]
+        none = self.evidence.admission.remark if self.evidence.admission else None
+        admitted = [("restrict", none)] if none else []
+        return (*read, *admitted, *((step.name, step.remark) for step in self.stages if step.remark))
 
 
 def search(request: Request, settings: Settings, reader: Reader, models: Models) -> Answer:
@@ -204,7 +208,7 @@ def _words_read(evidence: Evidence) -> bool:
 
 def _vectors_read(plan: Plan, evidence: Evidence) -> bool:
     """Whether the vector leg was read to its end, or to where similarity is silent."""
-    if evidence.nearest is None or len(evidence.nearest.kept) == evidence.baseline.vectors:
+    if evidence.nearest is None or len(evidence.nearest.kept) == evidence.reachable:
         return True
     last = evidence.nearest.kept[-1].score
     return last < plan.min_similarity or last <= evidence.baseline.mean

@@ -13,16 +13,20 @@ from cutaway.index.reader import Reader
 from cutaway.index.state import ScoreCache
 from cutaway.models.cross_encoder import CrossEncoder
 from cutaway.models.embedder import Embedder
-from cutaway.notes.analyzer import ANALYZER, query_terms
+from cutaway.notes.analyzer import ANALYZER, Term
+from cutaway.retrieval.bm25 import Weighting
+from cutaway.retrieval.conditions import Condition, where
 from cutaway.retrieval.cursor import unsealed
+from cutaway.retrieval.query import understood
 
 MAX_QUERY_CHARS = 20_000
 MAX_RESULTS = 1_000
 FORMULAS: dict[str, str] = {
-    "calibrated-dismax": "calibrated-dismax/v2",
+    "calibrated-dismax": "calibrated-dismax/v3",
     "dismax-0.3": "dismax-0.3/v1",
     "rrf": "rrf-60/v1",
-    "text": "bm25-saturated/v2",
+    "text": "bm25-saturated/v3",
+    "listed": "listed/v1",
     "vector": "cosine-calibrated/v1",
 }
 """What a score is, by fusion where both legs are read, else by mode."""
@@ -44,6 +48,10 @@ class Request:
     """A search as asked for; None means the setting decides."""
 
     text: str
+    where: tuple[str, ...] = ()
+    """Conditions beside those of the query, such as ``status=active``."""
+    literal: bool = False
+    """Read the query as words only."""
     mode: Mode | None = None
     group: Grouping | None = None
     limit: int | None = None
@@ -76,14 +84,21 @@ class Plan:
     """One search, decided. Everything that affects its order is here, so it is in every trace."""
 
     text: str
-    terms: tuple[str, ...]
-    set_aside: tuple[str, ...]
+    sought: str
+    """What models read of it: the text without operators and conditions."""
+    terms: tuple[Term, ...]
+    set_aside: tuple[Term, ...]
     """Function words of the query: they would be found everywhere and say nothing."""
+    conditions: tuple[Condition, ...]
+    """All must be met; they decide what is ranked, and change no score."""
+    query_remarks: tuple[str, ...]
+    """What in the query looked like an operator and was read as text."""
     mode: Mode
     group: Grouping
     offset: int
     limit: int
     formula: str
+    weighting: Weighting
     tie_breaker: float
     saturation: float
     min_similarity: float
@@ -101,17 +116,22 @@ class Plan:
     reranking: Reranking
 
     @property
+    def listing(self) -> bool:
+        """Whether there are conditions only, and nothing to rank by."""
+        return not self.sought
+
+    @property
     def lexical(self) -> bool:
-        return self.mode != "vector"
+        return self.mode != "vector" or self.listing
 
     @property
     def vector(self) -> bool:
-        return self.mode != "text" and self.unavailable is None
+        return self.mode != "text" and self.unavailable is None and not self.listing
 
     @property
     def calibrated(self) -> bool:
         """Whether scores mean the same in every query, so that a weak one can be called weak."""
-        return self.formula not in (FORMULAS["dismax-0.3"], FORMULAS["rrf"])
+        return self.formula not in (FORMULAS["dismax-0.3"], FORMULAS["rrf"], FORMULAS["listed"])
 
     @property
     def end(self) -> int:
@@ -121,12 +141,12 @@ class Plan:
     @property
     def asked(self) -> tuple[object, ...]:
         """What was asked for, whatever the page: a cursor belongs to it."""
-        return self.text, self.mode, self.group, self.projects
+        return self.text, self.sought, self.conditions, self.mode, self.group, self.projects
 
     @property
     def decided_by(self) -> tuple[object, ...]:
         """All else that the order of results depends on, but for the index itself."""
-        formula = (self.formula, self.tie_breaker, self.saturation, self.min_similarity, self.base)
+        formula = (self.formula, self.weighting, self.tie_breaker, self.saturation, self.min_similarity, self.base)
         identities = (self.analyzer, self.embedding_identity, self.index_identity) if self.vector else (self.analyzer,)
         reranking = self.reranking
         read = (reranking.model, reranking.depth, reranking.formula, reranking.weight) if reranking.model else ()
@@ -140,16 +160,20 @@ def make_plan(request: Request, settings: Settings, reader: Reader, models: Mode
     embedder = models.embedder
     if chosen.mode == "vector" and isinstance(embedder, str):
         raise UsageError(f"vector search is not possible: {embedder}")
-    terms, set_aside = query_terms(text)
+    query = understood(text, request.literal)
     plan = Plan(
         text=text,
-        terms=terms,
-        set_aside=set_aside,
+        sought=query.sought,
+        terms=query.terms,
+        set_aside=query.set_aside,
+        conditions=(*query.conditions, *map(where, request.where)),
+        query_remarks=query.remarks,
         mode=chosen.mode,
         group=chosen.group,
         offset=_offset(request, chosen, reader),
         limit=chosen.limit,
-        formula=_formula(chosen),
+        formula=_formula(chosen) if query.sought else FORMULAS["listed"],
+        weighting=_weighting(chosen),
         tie_breaker=0.3 if chosen.fusion == "dismax-0.3" else chosen.tie_breaker,
         saturation=chosen.saturation,
         min_similarity=chosen.min_similarity,
@@ -217,13 +241,19 @@ def _rerank_wanted(request: Request, chosen: Settings, reader: Reader) -> tuple[
     return True, "on in the settings"
 
 
+def _weighting(chosen: Settings) -> Weighting:
+    """The constants of the lexical leg, its fields in the order of FIELD_COLUMNS."""
+    title, heading, tag, path = chosen.title_weight, chosen.heading_weight, chosen.tag_weight, chosen.path_weight
+    return Weighting(chosen.k1, chosen.b, chosen.inflected, (title, title, heading, tag, 1.0, path))
+
+
 def _formula(chosen: Settings) -> str:
     return FORMULAS.get(chosen.mode) or FORMULAS[chosen.fusion]
 
 
 def _checked(request: Request) -> str:
     text = request.text.encode("utf-8", "replace").decode().strip()
-    if not text:
+    if not text and not request.where:
         raise UsageError("the query is empty. Give some words to search for.")
     if "\0" in text:
         raise UsageError("the query holds a NUL character (U+0000). Remove it and search again.")

@@ -10,7 +10,7 @@ import regex
 from cutaway.index.cards import Entry, NoteCard, RowCard
 from cutaway.index.reader import Reader
 from cutaway.model import ENTITY, ChunkId, NoteId, RowId, Span
-from cutaway.notes.analyzer import note_terms, note_tokens
+from cutaway.notes.analyzer import Term, answering, note_terms, note_tokens
 from cutaway.notes.source import Source
 from cutaway.notes.spans import remaining
 from cutaway.retrieval.tracing import Outcome, Scored, Stage, stage
@@ -62,7 +62,7 @@ def fetch(reader: Reader, ids: Sequence[RowId]) -> Shelf:
 
 @stage
 def quote(
-    order: Stage[RowId], shelf: Shelf, idf: Mapping[str, float], *, lexical_leads: Sequence[RowId]
+    order: Stage[RowId], shelf: Shelf, idf: Mapping[Term, float], *, lexical_leads: Sequence[RowId]
 ) -> Outcome[RowId]:
     """Choose the passage of each result on the shelf: the chunk that stands for the row, or the one its words point to.
 
@@ -80,7 +80,7 @@ def quote(
     return Outcome(tuple(kept))
 
 
-def quoted(hit: Scored[RowId], shelf: Shelf, terms: Sequence[str]) -> Quote:
+def quoted(hit: Scored[RowId], shelf: Shelf, terms: Sequence[Term]) -> Quote:
     """The passage of a result, as ``quote`` chose it; a row without chunks shows its own range."""
     row = shelf.rows[hit.id]
     entry = next((entry for entry in shelf.chunks.get(row.id, ()) if entry.id == hit.via), None)
@@ -89,7 +89,8 @@ def quoted(hit: Scored[RowId], shelf: Shelf, terms: Sequence[str]) -> Quote:
     text = source.slice(start, end)
     shown = _clipped(text)
     end = start + len(shown.encode())
-    found = [token for token in note_tokens(shown) if token.term in terms]
+    found = [token for token in note_tokens(shown) if any(term.answered_by(token.term) for term in terms)]
+    held = answering(terms, (token.term for token in found))
     return Quote(
         chunk=entry.id if entry else None,
         start=start,
@@ -97,7 +98,7 @@ def quoted(hit: Scored[RowId], shelf: Shelf, terms: Sequence[str]) -> Quote:
         lines=source.lines(start, end),
         heading_path=entry.heading_path if entry else (),
         text=shown,
-        terms=tuple(term for term in terms if any(token.term == term for token in found)),
+        terms=tuple(str(term) for term in terms if term in held),
         highlights=_merged([(token.start, token.end) for token in found]),
         truncated=len(shown) < len(text),
     )
@@ -118,9 +119,9 @@ def _clipped(text: str) -> str:
     return text[: max((end for end in ends if end <= MAX_CHARS), default=MAX_CHARS)]
 
 
-def _most_terms(shelf: Shelf, entries: Sequence[Entry], idf: Mapping[str, float]) -> Entry | None:
+def _most_terms(shelf: Shelf, entries: Sequence[Entry], idf: Mapping[Term, float]) -> Entry | None:
     def weight(entry: Entry) -> float:
-        held = set(note_terms(shelf.text(entry.note, entry.start, entry.end)))
+        held = answering(idf, note_terms(shelf.text(entry.note, entry.start, entry.end)))
         return sum(weight for term, weight in idf.items() if term in held)
 
     return min(entries, key=lambda entry: (-weight(entry), entry.ordinal), default=None)

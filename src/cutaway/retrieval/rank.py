@@ -38,7 +38,7 @@ def rank(evidence: Evidence, plan: Plan) -> Ranking:
     heads = [leg for leg in (words, near) if leg is not None and leg.name == "head"]
     prefix = ranked(replace(evidence, lexical=words, nearest=near), plan)
     fixed = _width(prefix[-1], evidence, plan)
-    formula = plan.formula if evidence.nearest else FORMULAS["text"]
+    formula = plan.formula if evidence.nearest or plan.listing else FORMULAS["text"]
     if not heads or fixed >= plan.end:
         return Ranking((*heads, *prefix, *_grouped(prefix[-1], evidence, plan)), fixed, formula)
     window = ranked(evidence, plan)
@@ -57,7 +57,7 @@ def ranked(evidence: Evidence, plan: Plan) -> tuple[Stage[Any], ...]:
     if words is not None and similar is not None:
         stages += _fused(evidence, words, similar, plan)
     elif words is not None:
-        stages.append(_calibrated(words, evidence, plan))
+        stages.append(as_listed(words) if plan.listing else _calibrated(words, evidence, plan))
     elif similar is not None:
         stages.append(fusion.calibrate_similarity(similar, baseline=evidence.baseline.mean))
     return tuple(stages)
@@ -123,6 +123,12 @@ def _among(leg: Stage[RowId], rows: Set[RowId]) -> Stage[RowId]:
 def _completes(plan: Plan) -> bool:
     """Whether the formula wants both scores for every row, found by that leg or not."""
     return plan.formula.startswith("calibrated-dismax/")
+
+
+@stage
+def as_listed(rows: Stage[RowId]) -> Outcome[RowId]:
+    """Keep the order of a listing: there is nothing to rank by."""
+    return Outcome(rows.kept)
 
 
 @stage

@@ -59,7 +59,7 @@ def reranked(order: Stage[RowId], ranking: Ranking, shelf: Shelf, plan: Plan, mo
         return ()
     texts = {hit.id: document(hit, shelf) for hit in head}
     encoder = CachedEncoder(models.reranker, models.cache)
-    read = rerank(order, texts, encoder, query=plan.text, model=plan.reranking.model, depth=plan.reranking.depth)
+    read = rerank(order, texts, encoder, query=plan.sought, model=plan.reranking.model, depth=plan.reranking.depth)
     if not read.kept:
         if plan.reranking.failure == "error":
             raise RerankFailed(f"reranking failed: {read.remark}")

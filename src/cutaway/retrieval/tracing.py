@@ -16,6 +16,16 @@ K = TypeVar("K")
 P = ParamSpec("P")
 
 
+class InField(NamedTuple):
+    """A term as it stands in one field of a row: what a part of a lexical score is called."""
+
+    term: str
+    field: str
+
+    def __str__(self) -> str:
+        return f"{self.term} in {self.field}"
+
+
 class Scored(NamedTuple, Generic[K]):
     """A candidate with its score at one stage.
 
@@ -26,7 +36,7 @@ class Scored(NamedTuple, Generic[K]):
     id: K
     score: float
     via: ChunkId | None = None
-    parts: tuple[tuple[str, float], ...] = ()
+    parts: tuple[tuple[str | InField, float], ...] = ()
     mark: str | None = None
 
 

@@ -69,7 +69,15 @@ def _upkeep(commands: _Parsers) -> None:
 
 
 def _search_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("query", nargs="+", help="what to search for")
+    command.add_argument("query", nargs="*", help="what to search for; see docs/searching.md for its language")
+    command.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="COND",
+        help="status=active, due<2025, tag=a,b …; may be repeated",
+    )
+    command.add_argument("--literal", action="store_true", help="read the query as plain words, without operators")
     command.add_argument("--mode", choices=("text", "vector", "hybrid"), help="which legs to use (default: hybrid)")
     command.add_argument("--by", choices=("note", "row"), dest="group", help="what a result is (default: note)")
     command.add_argument("--limit", "-n", type=int, metavar="N", help="results on a page (default: 10)")

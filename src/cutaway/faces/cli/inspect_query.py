@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from rich.console import Console
@@ -17,13 +18,15 @@ from cutaway.faces.cli.session import reading, screen
 from cutaway.faces.schemas import SearchOut
 from cutaway.faces.traces import TraceOut
 from cutaway.index.cards import NoteCard, Readiness
+from cutaway.index.schema import FIELD_COLUMNS
 from cutaway.inspector.journeys import RETURNED, Candidate, Step, candidates, misses
 from cutaway.inspector.reranking import Movement, reranked
 from cutaway.model import NoteId, RowId
+from cutaway.retrieval.bm25 import Weighting
 from cutaway.retrieval.pipeline import Answer
 from cutaway.retrieval.plan import Plan, Reranking
 from cutaway.retrieval.quote import quoted
-from cutaway.retrieval.tracing import Scored, Stage
+from cutaway.retrieval.tracing import InField, Scored, Stage
 
 _LISTED_MISSES, _LISTED_CHUNKS = 20, 6
 
@@ -68,9 +71,11 @@ def _print_head(console: Console, answer: Answer) -> None:
         terms = Text().append("terms  ", style="dim")
         for term in plan.terms:
             style = "bold" if term in bm25.found else "dim strike"
-            terms.append(f"{term}", style=style).append(f" {bm25.idf[term]:.2f}  ", style="dim")
+            others = bm25.words(term)[1:]
+            alike = f" (and {', '.join(others)})" if others else ""
+            terms.append(f"{term}", style=style).append(f"{alike} {bm25.idf[term]:.2f}  ", style="dim")
         if plan.set_aside:
-            terms.append(f"set aside: {' '.join(plan.set_aside)}", style="dim")
+            terms.append(f"set aside: {' '.join(map(str, plan.set_aside))}", style="dim")
         terms.rstrip()
         console.print(terms, soft_wrap=True)
     if plan.vector:
@@ -111,6 +116,12 @@ def _plan_lines(plan: Plan) -> Iterator[tuple[str, object]]:
         value = getattr(plan, name)
         if isinstance(value, Readiness):
             yield name, ", ".join(f"{count:,} {state}" for state, count in value._asdict().items())
+        elif isinstance(value, Weighting):
+            yield "bm25", ", ".join(f"{field} {chosen:g}" for field, chosen in list(value._asdict().items())[:3])
+            weights = zip(FIELD_COLUMNS, value.fields, strict=True)
+            yield "field weights", ", ".join(f"{field} {weight:g}" for field, weight in weights)
+        elif name == "conditions":
+            yield name, ", ".join(condition.said for condition in plan.conditions)
         elif isinstance(value, Reranking):
             yield from ((f"rerank {field}", chosen) for field, chosen in value._asdict().items())
         else:
@@ -127,7 +138,7 @@ def _print_funnel(console: Console, answer: Answer) -> None:
 def _funnel_row(stage: Stage[Any]) -> tuple[str, ...]:
     reasons = Counter(out.reason for out in stage.dropped)
     said = [f"−{count} {reason}" for reason, count in reasons.items()] + ([stage.remark] if stage.remark else [])
-    received = "—" if stage.name in ("match", "nearest") else f"{stage.received:,}"
+    received = "—" if stage.name in ("match", "nearest", "list_rows") else f"{stage.received:,}"
     dropped = f"{len(stage.dropped):,}" if stage.dropped else ""
     return stage.name, received, f"{len(stage.kept):,}", dropped, f"{stage.seconds * 1000:.1f}", ", ".join(said)
 
@@ -196,8 +207,21 @@ def _print_arithmetic(console: Console, answer: Answer, candidate: Candidate, no
 def _words(candidate: Candidate) -> Iterator[tuple[str, str]]:
     if candidate.terms:
         total = sum(given for _, given in candidate.terms)
-        shares = " + ".join(f"{term} {given:.3f}" for term, given in candidate.terms)
+        shares = " + ".join(_by_field(term, list(given)) for term, given in groupby(candidate.terms, _term))
         yield "words", f"{shares} = {total:.3f}" + _calibrated(candidate, "calibrate_lexical")
+
+
+def _term(part: tuple[InField, float]) -> str:
+    return part[0].term
+
+
+def _by_field(term: str, parts: list[tuple[InField, float]]) -> str:
+    """What a term gave, and how much of it in which field, where that is more than the body."""
+    total = sum(given for _, given in parts)
+    fields = ", ".join(f"{where.field} {given:.3f}" for where, given in parts)
+    if len(parts) == 1:
+        fields = "" if parts[0][0].field == "body" else parts[0][0].field
+    return f"{term} {total:.3f}" + (f" ({fields})" if fields else "")
 
 
 def _similarity(answer: Answer, candidate: Candidate) -> Iterator[tuple[str, str]]:

@@ -34,6 +34,8 @@ def answered(options: argparse.Namespace, session: Session, inspecting: bool = F
     """Run the search that was typed. *inspecting* writes nothing, not even what the reranker said."""
     request = Request(
         text=" ".join(options.query),
+        where=tuple(options.where),
+        literal=options.literal,
         mode=options.mode,
         group=options.group,
         limit=options.limit,
@@ -83,6 +85,10 @@ def print_warnings(answer: SearchOut, console: Console) -> None:
     said = (part for remark in answer.remarks for part in remark.split("; "))
     for remark in (part for part in said if not part.startswith("relaxed")):  # true of most questions; in the funnel
         console.print(f"[yellow]remark[/]    {escape(remark)}", soft_wrap=True)
+    if answer.conditions:
+        asked = " · ".join(f"{condition.said} ({condition.notes:,})" for condition in answer.conditions)
+        count = f"{answer.admitted:,} {'note' if answer.admitted == 1 else 'notes'}"
+        console.print(f"[dim]only[/]      {escape(asked)} → {count}", soft_wrap=True)
     if answer.weak:
         console.print("[yellow]weak[/]      even the best score is low: perhaps no note answers this", soft_wrap=True)
 

@@ -1,0 +1,128 @@
+"""One note into its tables: itself, its properties, its rows with their words, its chunks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import apsw
+
+from cutaway.index.properties import folded, properties_of
+from cutaway.index.schema import FIELD_COLUMNS
+from cutaway.index.sqlite import now
+from cutaway.model import NoteId, Project
+from cutaway.notes.analyzer import note_terms, stem
+from cutaway.notes.chunks import Chunking
+from cutaway.notes.files import content_hash
+from cutaway.notes.rows import Fields, Note, Row
+
+_INSERT_LEXICAL = (
+    f"INSERT INTO lexical (rowid, {', '.join(FIELD_COLUMNS)}) VALUES (?, {', '.join('?' * len(FIELD_COLUMNS))})"
+)
+_LEARNED = 100_000  # words kept in mind, so that memory stays bounded
+
+
+class Draft(NamedTuple):
+    """A note as it is to be written."""
+
+    note: Note
+    chunking: Chunking
+    form: str
+    changed: str | None = None
+    """The date of its file."""
+
+
+class NoteTables:
+    """The tables that hold what a note is made of. The vectors of its chunks are another's."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._learned: set[str] = set()
+
+    def write(self, project: Project, draft: Draft, held: int | None) -> None:
+        """Write a note under the id it had, or a new one. What the tables held of it was cleared before."""
+        note = draft.note
+        identity = NoteId(held or self._free("notes", "id", f"{project.name}\0{note.path}"))
+        text = note.frontmatter.text
+        self._connection.execute(
+            f"INSERT OR REPLACE INTO notes VALUES ({', '.join('?' * 16)})",
+            (
+                *(identity, project.id, note.path, note.title, _json(note.aliases)),
+                *(text("permalink"), text("type"), _json(note.tags), _json(note.frontmatter.metadata)),
+                *(zlib.compress(note.source.raw), len(note.source), content_hash(note.source.raw), draft.form),
+                *(_json(draft.chunking.skips), note.frontmatter.problem, now()),
+            ),
+        )
+        self._connection.executemany(
+            "INSERT INTO properties (note_id, key, text, number) VALUES (?, ?, ?, ?)",
+            [(identity, *held) for held in properties_of(note, draft.changed)],
+        )
+        chunks = Counter((chunk.row.kind, chunk.row.ordinal) for chunk in draft.chunking.chunks)
+        rows = {
+            (row.kind, row.ordinal): self._write_row(project, identity, row, chunks[row.kind, row.ordinal])
+            for row in note.rows
+        }
+        self._write_chunks(project, identity, draft, rows)
+
+    def clear(self, note: NoteId) -> None:
+        """Remove all that a note is made of, but for the note itself."""
+        self._connection.execute("DELETE FROM lexical WHERE rowid IN (SELECT id FROM rows WHERE note_id = ?)", (note,))
+        for table in ("properties", "rows", "chunks"):
+            self._connection.execute(f"DELETE FROM {table} WHERE note_id = ?", (note,))
+
+    def _write_row(self, project: Project, identity: NoteId, row: Row, chunks: int) -> int:
+        terms = Fields(*(note_terms(text) for text in row.fields))  # type: ignore[arg-type]
+        length = sum(map(len, terms[:-1]))  # folders make no note longer
+        number = self._free("rows", "number", f"{identity}\0{row.kind}\0{row.ordinal}")
+        self._connection.execute(
+            "INSERT INTO rows (number, note_id, project_id, kind, category, ordinal, title, start, end, length, chunks)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(number, identity, project.id, row.kind, row.category and folded(row.category), row.ordinal),
+                *(row.title, *row.span, length, chunks),
+            ),
+        )
+        key = self._connection.last_insert_rowid()
+        self._connection.execute(_INSERT_LEXICAL, (key, *(" ".join(field) for field in terms)))
+        self._learn(word for field in terms for word in field)
+        return key
+
+    def _learn(self, words: Iterable[str]) -> None:
+        """Remember which words have a stem that is another word, so that a query finds them by it."""
+        if len(self._learned) > _LEARNED:
+            self._learned.clear()
+        new = set(words) - self._learned
+        self._learned |= new
+        inflected = [(stem(word), word) for word in new if stem(word) != word]
+        self._connection.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", inflected)
+
+    def _write_chunks(self, project: Project, identity: NoteId, draft: Draft, rows: dict[tuple[str, int], int]) -> None:
+        for ordinal, (row, passage) in enumerate(draft.chunking.chunks, start=1):
+            lines = draft.note.source.lines(passage.start, passage.end)
+            self._connection.execute(
+                "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', NULL, NULL, NULL, ?)",
+                (
+                    *(self._free("chunks", "id", f"{identity}\0chunk\0{ordinal}"), identity, project.id),
+                    *(rows[row.kind, row.ordinal], ordinal, passage.start, passage.end),
+                    *(*lines, _json(passage.heading_path), passage.context),
+                    *(passage.tokens, content_hash(passage.embedded.encode()), now()),
+                ),
+            )
+
+    def _free(self, table: str, column: str, name: str) -> int:
+        """An id made from a name, so that a rebuilt index gives the same one.
+
+        52 bits survive JSON readers that know only doubles; the next number is taken on a collision.
+        """
+        wanted = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest()) >> 12
+        while self._connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (wanted,)).get is not None:
+            wanted += 1
+        return wanted
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,175 @@
+"""The query language: words that rank, and conditions that decide what may be ranked.
+
+::
+
+    sourdough starter        words: they rank, and none of them must be there
+    "exact phrase"           these words, one after the other, must be there
+    rye OR spelt             one of them must be there
+    -rye  -"old dough"       notes that hold it are left out
+    fermen*                  ranks by every word that begins like this
+    title:levain tag:recipe path:bread/* type:guide category:fact is:observation created:2024-05 modified:>=2024
+
+Anything else is text. What looks like an operator and cannot be one is read as text too, and the
+answer says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cutaway.notes.analyzer import Term, query_terms, tokens
+from cutaway.retrieval.conditions import FIELDS, Condition, Test, Unreadable, field_test, phrase_test, word_test
+
+_PIECE = re.compile(
+    r"(?P<minus>-(?=[^\s-]))?(?:(?P<field>[A-Za-z]+):)?(?:\"(?P<quoted>[^\"]*)\"|“(?P<curly>[^“”]*)”|(?P<bare>\S+))"
+)
+_FOREIGN = {
+    "AND": "AND is read as a word: words rank together anyway, and quotes make one a must",
+    "NOT": "NOT is read as a word: a minus leaves notes out, as in -word",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query as it was understood."""
+
+    sought: str
+    """What models read: the text without operators, and without conditions that say nothing of its subject."""
+    terms: tuple[Term, ...] = ()
+    set_aside: tuple[Term, ...] = ()
+    """Function words of the query: they would be found everywhere and say nothing."""
+    conditions: tuple[Condition, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What looked like an operator and was read as text."""
+
+
+class _Piece(NamedTuple):
+    """What stands between spaces, or between quotes."""
+
+    raw: str
+    value: str
+    quoted: bool = False
+    field: str | None = None
+    negated: bool = False
+
+    @property
+    def prefix(self) -> Term | None:
+        """What ``word*`` asks for."""
+        if self.quoted or self.field or not self.value.endswith("*"):
+            return None
+        whole = [token.term for token in tokens(self.value[:-1]) if len(self.value) - 1 == token.end - token.start]
+        return Term(whole[0], prefix=True) if whole else None
+
+    @property
+    def words(self) -> str:
+        """What it adds to the words of the query."""
+        return "" if self.negated or self.prefix or self.field not in (None, "title") else self.value
+
+    def test(self) -> Test | None:
+        """As a condition; None where nothing in it can be searched. Raises Unreadable."""
+        if self.field:
+            return field_test(self.field, self.value, self.quoted)
+        terms = () if self.quoted or self.prefix else query_terms(self.value).terms
+        if self.prefix or len(terms) == 1:
+            return word_test(self.prefix or terms[0])
+        return phrase_test(self.value)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What has been understood so far."""
+
+    kept: list[_Piece]
+    conditions: list[Condition]
+    remarks: list[str]
+
+
+def understood(text: str, literal: bool = False) -> Query:
+    """A query as typed, read; *literal* takes all of it as words."""
+    pieces = [] if literal else list(_pieces(text))
+    reading = _Reading([], [], [])
+    place = 0
+    while place < len(pieces):
+        place += _take(pieces[place:], reading)
+    if not reading.conditions and not any(piece.prefix for piece in reading.kept):
+        return Query(text, *query_terms(text), remarks=tuple(reading.remarks))
+    prefixes = [piece.prefix for piece in reading.kept if piece.prefix]
+    found = query_terms(
+        " ".join(filter(None, (piece.words for piece in reading.kept))), [term.text for term in prefixes]
+    )
+    sought = " ".join(filter(None, (str(piece.prefix.text) if piece.prefix else piece.words for piece in reading.kept)))
+    return Query(sought, *found, conditions=tuple(reading.conditions), remarks=tuple(reading.remarks))
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    for match in _PIECE.finditer(text):
+        field = (match["field"] or "").lower() or None
+        if field and field not in FIELDS:
+            yield _Piece(match[0], match[0])
+            continue
+        value = next(match[name] for name in ("bare", "quoted", "curly") if match[name] is not None)
+        letter = match["minus"] and field is None and match["bare"] is not None and len(value) == 1
+        if letter:  # an option of some command, as in `grep -r`
+            yield _Piece(match[0], match[0])
+        else:
+            yield _Piece(match[0], value, match["bare"] is None, field, bool(match["minus"]))
+
+
+def _take(pieces: Sequence[_Piece], reading: _Reading) -> int:
+    """Read what stands first: alternatives, or a single piece. Returns how many pieces that took."""
+    tests, count = _alternatives(pieces)
+    if count > 1:
+        chosen = pieces[0:count:2]
+        reading.conditions.append(Condition(tests, False, " or ".join(piece.raw for piece in chosen)))
+        reading.kept += chosen
+        return count
+    piece = pieces[0]
+    try:
+        test = piece.test() if piece.quoted or piece.field or piece.negated else None
+    except Unreadable as fault:
+        reading.remarks.append(f"“{piece.raw}” is read as text: {fault}")
+        test = None
+    if test is None:
+        reading.remarks += _misread(piece)
+        reading.kept.append(_Piece(piece.raw, piece.raw) if piece.field or piece.negated or piece.quoted else piece)
+    elif piece.negated:
+        reading.conditions.append(Condition((test,), True, f"without {piece.raw[1:]}"))
+    else:
+        reading.conditions.append(Condition((test,), False, piece.raw))
+        reading.kept.append(piece)
+    return 1
+
+
+def _alternatives(pieces: Sequence[_Piece]) -> tuple[tuple[Test, ...], int]:
+    """The tests of ``a OR b OR c``, and how many pieces they stand in."""
+    tests: list[Test] = []
+    for place in range(0, len(pieces), 2):
+        if pieces[place].negated or pieces[place].raw == "OR":
+            break
+        try:
+            test = pieces[place].test()
+        except Unreadable:
+            break
+        if test is None:
+            break
+        tests.append(test)
+        if place + 1 == len(pieces) or pieces[place + 1].raw != "OR":
+            break
+    return tuple(tests), 2 * len(tests) - 1
+
+
+def _misread(piece: _Piece) -> Iterator[str]:
+    """What to say of text that looks like an operator."""
+    if piece.raw in _FOREIGN:
+        yield _FOREIGN[piece.raw]
+    elif piece.raw == "OR":
+        yield "OR is read as a word: it needs a word, a phrase or a field on both sides"
+    elif piece.raw.lstrip("-")[:1] in ('"', "“"):
+        yield f"“{piece.raw}” is read as text: " + (
+            "no word is in it" if piece.quoted else "its quotation mark has no partner"
+        )
+    elif piece.raw.endswith(":") and piece.raw[:-1].lower() in FIELDS:
+        yield f"“{piece.raw}” is read as text: no space may stand before its value"
