@@ -219,6 +219,13 @@ def test_a_text_that_begins_like_frontmatter_is_a_text(tmp_path: Path, home: Pat
     assert {"a": f"\n{mark}{text}"} == sources(corpus, home)
 
 
+def test_an_id_can_be_written_to_a_run_file(tmp_path: Path) -> None:
+    """JSON can spell half a character, which no file can hold."""
+    (corpus := tmp_path / "corpus.jsonl").write_text('{"_id": "a\\ud800", "text": "salt"}\n')
+
+    assert [Document("a?", "", "salt")] == list(documents(corpus))
+
+
 def test_a_document_that_stands_there_twice_is_refused(tmp_path: Path) -> None:
     """The line and the id are named; a number is the same id as its digits."""
     corpus = tmp_path / "corpus.jsonl"

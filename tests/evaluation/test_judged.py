@@ -158,6 +158,13 @@ def test_what_is_written_is_read_again(tmp_path: Path, form: str) -> None:
     assert (by_text if form == "quepid" else grades) == judged.qrels
 
 
+def test_half_a_character_is_a_question_mark(tmp_path: Path) -> None:
+    """JSON can spell it, but no run file could hold it; a search reads it so too."""
+    queries = '{"_id": "q\\ud800", "text": "salt \\udc00", "metadata": {"exclude": "a\\ud800"}}\n'
+
+    assert (Topic("q?", "salt ?", frozenset({"a?"})),) == read(tmp_path, queries=queries, qrels=BEIR).topics
+
+
 def test_queries_that_are_written_are_read_again(tmp_path: Path) -> None:
     """Quotes, tabs and line ends in a text included."""
     topics = (Topic("1", 'a "b"\n\tc'), Topic("2", "Grüße, 世界"))

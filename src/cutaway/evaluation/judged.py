@@ -128,7 +128,7 @@ def _json_topic(file: Path, number: int, line: str) -> Topic:
     if not isinstance(text, str) or not text.strip():
         raise UsageError(f"{file}:{number}: query {name!r} has no words to search for: {json.dumps(text)[:60]}")
     try:
-        return Topic(name, text, frozenset(map(named, exclude if isinstance(exclude, list) else [exclude])))
+        return Topic(name, sound(text), frozenset(map(named, exclude if isinstance(exclude, list) else [exclude])))
     except TypeError:
         raise UsageError(f"{file}:{number}: `exclude` of query {name!r} is not a list of document names.") from None
 
@@ -137,7 +137,12 @@ def named(value: Any) -> str:
     """The id of a query or document, which may be a number in JSON. Raises TypeError."""
     if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
         raise TypeError
-    return str(value)
+    return sound(str(value))
+
+
+def sound(text: str) -> str:
+    """A text that can be written: JSON can spell half a character, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _tsv_topic(file: Path, number: int, line: str) -> Topic:
