@@ -158,6 +158,16 @@ def test_runs_on_different_topics_are_not_compared(others: tuple[str, ...]) -> N
         compared(a, b, [NDCG])
 
 
+@pytest.mark.parametrize("grades", [{"r": 2}, {"r": 1, "x": 0}, {"x": 1}, {}])
+def test_runs_that_were_judged_differently_are_not_compared(grades: dict[str, int]) -> None:
+    """Another grade, one more, one less: the first such topic is named, and both runs."""
+    mine = run("mine", topic("q1", "r"), topic("q2", "r"), topic("q3", "r"))
+    yours = run("yours", topic("q1", "r"), topic("q3", "r", grades), topic("q2", "r", grades))
+
+    with pytest.raises(UsageError, match="mine and yours were judged differently, first in topic 'q2'"):
+        compared(mine, yours, [NDCG])
+
+
 def test_no_topics_are_no_comparison() -> None:
     """There is nothing to take a mean of."""
     with pytest.raises(UsageError, match="no topic with a relevant document"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import HashEmbedder, opened
+from builders import HashEmbedder, opened, write_vault
 from cutaway.config import Settings
 from cutaway.errors import UsageError
 from cutaway.evaluation.corpus import Document, corpus_documents, corpus_home, documents, index_corpus
@@ -45,6 +46,9 @@ ODD = [
     "tab\there",
 ]
 """Ids that are no file names, or that would be the same one."""
+
+DEEP = "[" * 100_000
+"""JSON that no reader follows to its end."""
 
 
 def corpus_of(folder: Path, texts: Mapping[str, str], name: str = "corpus.jsonl") -> Path:
@@ -165,7 +169,118 @@ def test_a_corpus_has_a_home_of_its_own(tmp_path: Path, home: Path) -> None:
     assert home in corpus_home(one, home).parents
 
 
-@pytest.mark.parametrize("line", ['{"_id": "b"', '{"_id": "b"}', '{"text": "x"}', '["b", "x"]', "b\tx", "null"])
+@pytest.mark.parametrize("where", [".", "..", "set"])
+def test_a_corpus_is_the_same_by_every_path(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Relative to any folder, by a detour, through a link: one home, called by the folder the file is in."""
+    corpus = write_vault(tmp_path, {"work/set/corpus.jsonl": "", "work/set/set/x": ""}) / "work/set/corpus.jsonl"
+    (tmp_path / "link").symlink_to(corpus.parent)
+    monkeypatch.chdir(corpus.parent / where)
+    detours = [corpus.parent / "set" / ".." / corpus.name, tmp_path / "link" / corpus.name]
+
+    (found,) = {corpus_home(path, home) for path in (corpus, Path(os.path.relpath(corpus)), *detours)}
+    assert found.name.startswith("set-")
+
+
+@pytest.mark.parametrize("places", [("moved",), ("moved", "deep/er"), ("moved", "home")])
+def test_a_home_that_was_moved_works_again(tmp_path: Path, home: Path, places: tuple[str, ...]) -> None:
+    """With nothing embedded again; what changed since is brought in line."""
+    embedder = HashEmbedder()
+    index(corpus_of(tmp_path, {"a": "salt", "b": "yeast"}), home, HashEmbedder())
+    for place in places:
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        home = home.rename(tmp_path / place)
+        index(corpus_of(tmp_path, {"a": "salt", "c": place}), home, embedder)
+
+    assert {"a": "salt", "c": places[-1]} == sources(tmp_path / "corpus.jsonl", home)
+    assert list(places) == embedder.embedded
+
+
+def test_a_home_may_be_named_from_another_folder(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative home is the same one."""
+    corpus, embedder = corpus_of(tmp_path, {"a": "salt"}), HashEmbedder()
+    index(corpus, home, HashEmbedder())
+    for folder in (tmp_path, home):
+        monkeypatch.chdir(folder)
+        index(corpus, Path(os.path.relpath(home)), embedder)
+
+    assert [] == embedder.embedded
+    assert {"a": "salt"} == sources(corpus, home)
+
+
+@pytest.mark.parametrize("text", ["---\ntitle: X\nindex: false\n---\nsalt\n", "---\r\nindex: no\r\n---\r\nsalt", "---"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_text_that_begins_like_frontmatter_is_a_text(tmp_path: Path, home: Path, mark: str, text: str) -> None:
+    """All of it is searched, and nothing in it says that it is not to be."""
+    corpus = corpus_of(tmp_path, {"a": mark + text})
+    index(corpus, home)
+
+    assert {"a": f"\n{mark}{text}"} == sources(corpus, home)
+
+
+def test_an_id_can_be_written_to_a_run_file(tmp_path: Path) -> None:
+    """JSON can spell half a character, which no file can hold."""
+    (corpus := tmp_path / "corpus.jsonl").write_text('{"_id": "a\\ud800", "text": "salt"}\n')
+
+    assert [Document("a?", "", "salt")] == list(documents(corpus))
+
+
+def test_a_document_that_stands_there_twice_is_refused(tmp_path: Path) -> None:
+    """The line and the id are named; a number is the same id as its digits."""
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"_id": 7, "text": "a"}\n\n{"_id": "8", "text": "b"}\n{"_id": "7", "text": "a"}\n')
+
+    with pytest.raises(UsageError, match=r"corpus\.jsonl:4: document '7' stands there twice"):
+        list(documents(corpus))
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "corpus.jsonl.gz"])
+@pytest.mark.parametrize("before", [{}, {"a": "salt"}])
+def test_a_corpus_of_no_documents_is_refused(tmp_path: Path, home: Path, name: str, before: dict[str, str]) -> None:
+    """In its own words, and the index stays as it was."""
+    if before:
+        index(corpus_of(tmp_path, before), home)
+    with pytest.raises(UsageError, match=f"{name} holds no documents") as refused:
+        index(corpus_of(tmp_path, {}, name), home)
+
+    assert "--allow-empty" not in str(refused.value)
+    assert not before or before == sources(corpus_of(tmp_path, before), home)
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "corpus.jsonl.gz"])
+def test_a_corpus_may_begin_with_a_byte_order_mark(tmp_path: Path, name: str) -> None:
+    """As programs on Windows write it."""
+    content = '\ufeff{"_id": "a", "text": "salt"}\r\n'.encode()
+    corpus = tmp_path / name
+    corpus.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+
+    assert [Document("a", "", "salt")] == list(documents(corpus))
+
+
+@pytest.mark.parametrize("text", ["null", "12", "true", '["salt"]', '{"en": "salt"}'])
+def test_a_text_that_is_none_is_named_with_its_line(tmp_path: Path, text: str) -> None:
+    """It is not indexed as the word for it."""
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(f'{{"_id": "a", "text": "salt"}}\n{{"_id": "b", "text": {text}}}\n')
+
+    with pytest.raises(UsageError, match=r"corpus\.jsonl:2: the `text` of document 'b' is .*, not a text"):
+        list(documents(corpus))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"_id": "b"',
+        '{"_id": "b"}',
+        '{"text": "x"}',
+        '["b", "x"]',
+        "b\tx",
+        "null",
+        '{"_id": null, "text": ""}',
+        DEEP,
+    ],
+)
 def test_a_fault_is_named_with_its_line(tmp_path: Path, home: Path, line: str) -> None:
     """And with what was expected."""
     corpus = corpus_of(tmp_path, {"a": "salt"})
@@ -194,6 +309,7 @@ def test_a_fault_leaves_the_index_as_it_was(tmp_path: Path, home: Path) -> None:
         ("corpus.jsonl", b'{"_id": "\xff", "text": ""}'),
         ("corpus.jsonl.gz", b'{"_id": "a", "text": ""}'),
         ("corpus.jsonl.gz", gzip.compress(b'{"_id": "a", "text": ""}')[:-9]),
+        ("corpus.jsonl.gz", gzip.compress(b"x")[:10] + b"\xff" * 20),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes | None) -> None:

@@ -102,6 +102,15 @@ def test_a_gate_that_is_written_is_read_again(tmp_path: Path) -> None:
         ("checks: [{query: x, min_ndcg: 60}]", "checks.0.min_ndcg: Input should be less than or equal to 1"),
         ("k: 0\nchecks: [{query: x}]", "k: Input should be greater than or equal to 1"),
         ("version: 2\nchecks: [{query: x}]", "version: Input should be less than or equal to 1"),
+        ("checks: [{query: ' '}]", "checks.0.query: String should match"),
+        ("checks: [{query: x, find: {a: 0}}]", "checks.0.find.a: Input should be greater than or equal to 1"),
+        ("checks: [{query: x, find: {a: -1}}]", "checks.0.find.a: Input should be greater than or equal to 1"),
+        ("checks: [{query: x, grades: {a: 4}}]", "checks.0.grades.a: Input should be less than or equal to 3"),
+        ("checks: [{query: x, grades: {a: -1}}]", "checks.0.grades.a: Input should be greater than or equal to 0"),
+        ("checks: [{query: x, min_ndcg: 0.5}]", "checks.0: min_ndcg needs grades, and one of them above 0"),
+        ("checks: [{query: x, grades: {a: 0}, min_ndcg: 0}]", "checks.0: min_ndcg needs grades"),
+        ("checks: [{query: x, min_overlap: 0.5}]", "checks.0: min_overlap needs a baseline"),
+        ("checks: [{query: x, baseline: [], min_overlap: 0}]", "checks.0: min_overlap needs a baseline"),
         ("just text", "Input should be a valid dictionary"),
         ("", "Input should be a valid dictionary"),
     ],
@@ -115,7 +124,51 @@ def test_a_fault_of_a_gate_is_named_with_its_place(tmp_path: Path, text: str, na
     assert named in str(refused.value)
 
 
-@pytest.mark.parametrize("content", ["checks: [", b"\xff\xfe", "checks: !!python/object:os.system {}"])
+@pytest.mark.parametrize(
+    "check",
+    [
+        "find: {a: 0}",
+        "finds: {a: 1}",
+        "grades: {a: 4}",
+        "min_ndcg: 7",
+        "min_ndcg: 0.5",
+        "avoid: Oven",
+        "min_overlap: 1",
+        "baseline: [{}]",
+    ],
+)
+def test_a_faulty_check_is_named_by_its_query(tmp_path: Path, check: str) -> None:
+    """Nobody counts the checks of a long file."""
+    with pytest.raises(UsageError) as refused:
+        parsed(tmp_path, f"checks: [{{query: bread}}, {{query: does salt slow it, {check}}}]")
+
+    assert "(query 'does salt slow it')" in str(refused.value)
+    assert "'bread'" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"), [("2024-05-01", "2024-05-01"), ("12", "12"), ("1.5", "1.5"), ("yes", "True"), ("1:30", "90")]
+)
+def test_a_query_that_yaml_reads_as_something_else_is_to_be_quoted(tmp_path: Path, query: str, shown: str) -> None:
+    """A date, a number, a yes."""
+    with pytest.raises(UsageError) as refused:
+        parsed(tmp_path, f"checks: [{{query: {query}}}]")
+
+    assert f"valid string; put it in quotes (query {shown!r})" in str(refused.value)
+
+
+@pytest.mark.parametrize("checks", ["12", "[12]", "[[]]", "{0: {query: x}}", "[null]", "[{}]", "[{query: [x]}]"])
+def test_checks_of_another_kind_are_a_fault_like_any(tmp_path: Path, checks: str) -> None:
+    """There may be no query to name."""
+    with pytest.raises(UsageError, match=r"gate\.yaml is not a gate file: checks"):
+        parsed(tmp_path, f"checks: {checks}")
+
+
+BROKEN = ["checks: [", b"\xff\xfe", "checks: !!python/object:os.system {}", "checks: 2024-13-45", "[" * 5_000, "a: \0"]
+"""Of these, the date is no date, and nobody reads so many brackets."""
+
+
+@pytest.mark.parametrize("content", BROKEN, ids=range(len(BROKEN)))
 def test_a_gate_that_is_no_yaml_is_named(tmp_path: Path, content: str | bytes) -> None:
     """Broken, no text, or more than values."""
     file = write_vault(tmp_path, {"gate.yaml": content}) / "gate.yaml"
@@ -262,6 +315,27 @@ def test_what_is_recorded_are_the_paths_and_the_figure(reader: Reader) -> None:
     check = recorded(QUERY, grades, asking(reader)(QUERY, 10, 1), reader, 10)
 
     assert Check(query=QUERY, grades=grades, min_ndcg=0.91, baseline=ORDER, min_overlap=0.8) == check
+
+
+def test_what_finds_nothing_is_recorded_without_a_baseline(reader: Reader, tmp_path: Path) -> None:
+    """There is nothing that could be lost; the file can be read again."""
+    check = recorded("zinc", {}, asking(reader)("zinc", 10, 1), reader, 10)
+
+    assert Check(query="zinc") == check
+    assert [check] == parsed(tmp_path, gate_as_yaml(Gate(checks=[check]))).checks
+
+
+def test_junk_is_recorded_as_not_relevant(reader: Reader) -> None:
+    """TREC has grades below 0, and they are worth as little."""
+    check = recorded(QUERY, {"Salt": 1, "Oven": -2}, asking(reader)(QUERY, 10, 1), reader, 10)
+
+    assert ({"Salt": 1, "Oven": 0}, 1.0) == (check.grades, check.min_ndcg)
+
+
+def test_a_grade_that_a_gate_does_not_know_is_not_recorded(reader: Reader) -> None:
+    """The query is named."""
+    with pytest.raises(UsageError, match="query 'salt' has a grade of 4; a gate knows 0, 1, 2 and 3"):
+        recorded(QUERY, {"Salt": 4}, asking(reader)(QUERY, 10, 1), reader, 10)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,16 @@ def test_a_query_may_name_documents_that_do_not_count(tmp_path: Path) -> None:
     assert (Topic("7", "salt", frozenset({"a.md", "5"})), Topic("8", "x")) == topics
 
 
+@pytest.mark.parametrize(
+    ("exclude", "names"), [('"d12"', {"d12"}), ("7", {"7"}), ("null", set()), ("[]", set()), ('"a b.md"', {"a b.md"})]
+)
+def test_one_excluded_document_needs_no_list(tmp_path: Path, exclude: str, names: set[str]) -> None:
+    """It is one name, not its letters."""
+    queries = f'{{"_id": "q1", "text": "salt", "metadata": {{"exclude": {exclude}}}}}\n'
+
+    assert names == read(tmp_path, queries=queries, qrels=BEIR).topics[0].exclude
+
+
 @pytest.mark.parametrize("header", ["", "query-id\tcorpus-id\tstart\tend\tscore\n"])
 def test_spans_are_the_ranges_of_a_document_that_hold_the_answer(tmp_path: Path, header: str) -> None:
     """There may be several of one document; a score beside them says nothing more."""
@@ -140,11 +151,18 @@ def test_a_topic_can_be_evaluated_if_something_is_relevant() -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_what_is_written_is_read_again(tmp_path: Path, form: str) -> None:
     """Documents with spaces, commas and quotes come back as they were."""
-    grades = {topic.id: {'a "b", c.md': 3, "d  e.md": 0, "f.md": -1} for topic in TOPICS}
+    grades = {topic.id: {'a "b", c.md': 3, "d  e.md": 0, "f.md": -1, "100%.md": 1, "%20.md": 2} for topic in TOPICS}
     by_text = {topic.text: grades[topic.id] for topic in TOPICS}
     judged = read(tmp_path, queries=queries_jsonl(TOPICS), qrels=written(JudgedSet(TOPICS, grades), form))
 
     assert (by_text if form == "quepid" else grades) == judged.qrels
+
+
+def test_half_a_character_is_a_question_mark(tmp_path: Path) -> None:
+    """JSON can spell it, but no run file could hold it; a search reads it so too."""
+    queries = '{"_id": "q\\ud800", "text": "salt \\udc00", "metadata": {"exclude": "a\\ud800"}}\n'
+
+    assert (Topic("q?", "salt ?", frozenset({"a?"})),) == read(tmp_path, queries=queries, qrels=BEIR).topics
 
 
 def test_queries_that_are_written_are_read_again(tmp_path: Path) -> None:
@@ -173,7 +191,18 @@ def test_every_format_of_one_set_is_as_documented() -> None:
         ("queries", "q1\tsalt\nq1\tbread\n", 2),
         ("qrels", "q1\ta.md\t1\nq1\ta.md\n", 2),
         ("qrels", "q1\ta.md\thigh\n", 1),
-        ("qrels", "q1\ta.md\tnan\n", 1),
+        ("queries", '{"_id": "q1", "text": "salt"}\n{"_id": "q2", "text": null}\n', 2),
+        ("queries", '{"_id": "q1", "text": 12}\n', 1),
+        ("queries", '{"_id": "q1", "text": ["salt"]}\n', 1),
+        ("queries", '{"_id": "q1", "text": ""}\n', 1),
+        ("queries", '{"_id": "q1", "text": " \\t"}\n', 1),
+        ("queries", '{"_id": null, "text": "salt"}\n', 1),
+        ("queries", '{"_id": "", "text": "salt"}\n', 1),
+        ("queries", '{"_id": "q1", "text": "salt", "metadata": {"exclude": 1.5}}\n', 1),
+        ("queries", '{"_id": "q1", "text": "salt", "metadata": {"exclude": {"a.md": 1}}}\n', 1),
+        ("queries", '{"_id": "q1", "text": "salt", "metadata": {"exclude": ["a.md", null]}}\n', 1),
+        ("queries", "q1\tsalt\n \tbread\n", 2),
+        ("qrels", "q1\ta.md\t1\nq1\t\t1\n", 2),
         ("qrels", "q1 0 a.md 1 x\n", 1),
         ("spans", "query-id\tcorpus-id\tstart\tend\nq1\ta.md\t5\n", 2),
         ("spans", "q1\ta.md\tfive\t10\n", 1),
@@ -194,8 +223,70 @@ def test_a_fault_is_named_with_its_file_and_line(tmp_path: Path, file: str, text
 
 def test_a_rating_that_is_no_number_is_quoted(tmp_path: Path) -> None:
     """The header is the first line."""
-    with pytest.raises(UsageError, match=r"qrels:3: the rating 'good' is not a number"):
+    with pytest.raises(UsageError, match=r"qrels:3: the rating 'good' is not a whole number"):
         read(tmp_path, qrels="query,docid,rating\nsalt,a.md,1\nsalt,b.md,good\n")
+
+
+@pytest.mark.parametrize("grade", ["0.9", "2.5", "inf", "-inf", "nan", "1e0", "1_0", "²", "٣", "9" * 400, "high"])
+@pytest.mark.parametrize("qrels", [BEIR, TREC, QUEPID])
+def test_a_grade_that_is_no_whole_number_is_refused(tmp_path: Path, qrels: str, grade: str) -> None:
+    """It is not cut to one: 0.9 is not irrelevant. The line is named, and the grade quoted."""
+    lines = qrels.splitlines()
+    lines[-1] = lines[-1][:-1] + grade
+
+    with pytest.raises(UsageError) as refused:
+        read(tmp_path, queries=QUERIES, qrels="\n".join(lines))
+
+    assert str(refused.value).startswith(f"{tmp_path / 'qrels'}:{len(lines)}: ")
+    assert f"{grade!r} is not a whole number" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Query,DocID,Rating",
+        " query , docid , rating ",
+        '"query","docid","rating"',
+        '"Query", "DocID", "Rating"',
+        "\ufeffQUERY,DOCID,RATING",
+    ],
+)
+def test_the_columns_of_a_quepid_file_are_known_however_written(tmp_path: Path, header: str) -> None:
+    """In any case, with spaces around them, quoted."""
+    assert read(tmp_path, qrels=QUEPID) == read(tmp_path, qrels=QUEPID.replace("query,docid,rating", header))
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(("query", "docid", "rating", "notes"))))
+def test_the_columns_of_a_quepid_file_may_stand_in_any_order(tmp_path: Path, order: tuple[str, ...]) -> None:
+    """With others between them."""
+    row = {"query": "salt", "docid": "a.md", "rating": "2", "notes": "“fine”"}
+    judged = read(tmp_path, qrels=f"{','.join(order)}\n{','.join(row[name] for name in order)}\n")
+
+    assert JudgedSet((Topic("salt", "salt"),), {"salt": {"a.md": 2}}) == judged
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("salt,a.md", "expected 3 fields as in the header; found 2"),
+        ("salt, fine,a.md,3", "expected 3 fields as in the header; found 4"),
+        (",a.md,3", "expected a query and a docid"),
+        (" ,a.md,3", "expected a query and a docid"),
+        ("salt,,3", "expected a query and a docid"),
+        (f"salt,{'a' * 200_000},3", "cannot be read as CSV"),
+    ],
+)
+def test_a_faulty_row_of_a_quepid_file_is_named_with_its_line(tmp_path: Path, row: str, said: str) -> None:
+    """Lines are those of the file, also after a text of several lines."""
+    with pytest.raises(UsageError, match=f"qrels:4:? {said}"):
+        read(tmp_path, qrels=f'query,docid,rating\n"salt\nand yeast",a.md,1\n{row}\n')
+
+
+def test_ranges_may_stand_beside_a_quepid_file(tmp_path: Path) -> None:
+    """Its queries go by their texts there too."""
+    judged = read(tmp_path, qrels=QUEPID, spans="rising bread\ta.md\t0\t5\n")
+
+    assert {"rising bread": {"a.md": (Span(0, 5),)}} == judged.spans
 
 
 @pytest.mark.parametrize("file", ["queries", "qrels", "spans"])

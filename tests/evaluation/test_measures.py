@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cutaway.errors import UsageError
-from cutaway.evaluation.measures import DEFAULT, KINDS, Measure, difference, mean, parsed
+from cutaway.evaluation.measures import DEFAULT, KINDS, RANKED, Measure, difference, mean, parsed
 
 GRADED = {"a": 3, "b": 2, "c": 1, "d": 0}
 TREC = {"nDCG": "ndcg_cut", "R": "recall", "P": "P", "RR": "recip_rank", "AP": "map"}
@@ -151,7 +151,23 @@ def test_a_measure_is_called_as_it_was_asked_for() -> None:
     assert DEFAULT == tuple(measure.name for measure in parsed(DEFAULT))
 
 
-@pytest.mark.parametrize("name", ["", "nDCG@", "nDCG@0", "nDCG@-1", "nDCG@ten", "nDCG@1.5", "F1@10", "@10"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "nDCG@",
+        "nDCG@0",
+        "nDCG@00",
+        "nDCG@-1",
+        "nDCG@ten",
+        "nDCG@1.5",
+        "F1@10",
+        "@10",
+        "R@²",
+        "R@١٠",
+        "R@" + "9" * 5_000,
+    ],
+)
 def test_an_unknown_measure_is_refused_with_those_there_are(name: str) -> None:
     """The message quotes what was asked for and lists the kinds."""
     with pytest.raises(UsageError) as refused:
@@ -159,6 +175,15 @@ def test_an_unknown_measure_is_refused_with_those_there_are(name: str) -> None:
 
     assert repr(name) in str(refused.value)
     assert "nDCG, R, P, RR, AP, hit, judged" in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_measure_looks_no_further_than_a_run_keeps(kind: str) -> None:
+    """Whether the 101st result is relevant cannot be known from a hundred."""
+    assert (Measure(kind, RANKED),) == parsed([f"{kind}@{RANKED}"])
+
+    with pytest.raises(UsageError, match=f"'{kind}@101' looks further than the 100 results a run keeps"):
+        parsed([f"{kind}@{RANKED + 1}"])
 
 
 @pytest.mark.parametrize("name", ["hit", "judged"])

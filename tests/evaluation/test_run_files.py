@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from builders import HashEmbedder, LengthReranker, index_vault, opened, write_vault
 from cutaway.config import Settings
 from cutaway.errors import UsageError
 from cutaway.evaluation.judged import JudgedSet, Topic
+from cutaway.evaluation.measures import RANKED
 from cutaway.evaluation.run_files import read_run, run_as_json, run_as_trec
 from cutaway.evaluation.runs import FORMAT, Hit, Run, TopicRun, documents_of, ran
 from cutaway.model import Span
@@ -24,6 +29,9 @@ TRAILS = {"b c.md": {"match": 2, "cut": 1}, "z.md": {}}
 TOPIC = TopicRun("q1", "“salt”\nand", HITS, {"a.md": 2, "z.md": 0}, TRAILS, {"match": 0.125}, ("nearest: no model",))
 RUN = Run("my run", "rrf-60/v1", {"limit": 10, "rerank_url": None}, {"embedding": "hash/32"}, (TOPIC,))
 JUDGED = JudgedSet((Topic("q1", "salt"), Topic("q2", "bread")), {"q1": {"a.md": 2}, "q2": {"b.md": 1}})
+
+SPACES = [sign for sign in map(chr, range(sys.maxunicode)) if sign.isspace()]
+NAMES = st.text(alphabet=st.sampled_from([*SPACES, *"%25a0C"]), min_size=1)
 
 
 def kept(folder: Path, text: str) -> Path:
@@ -86,6 +94,9 @@ def test_a_key_is_in_no_run(tmp_path: Path) -> None:
         changed(topics=[{"id": "q1"}]),
         changed(topics=[{**json.loads(run_as_json(RUN))["topics"][0], "hits": [["a.md"]]}]),
         changed(colour="red"),
+        changed(topics=[{**json.loads(run_as_json(RUN))["topics"][0], "grades": {"a.md": 0.9}}]),
+        changed(topics=[{**json.loads(run_as_json(RUN))["topics"][0], "grades": ["a.md"]}]),
+        "{" * 100_000,
     ],
 )
 def test_json_that_is_no_run_is_refused(tmp_path: Path, text: str) -> None:
@@ -141,6 +152,91 @@ def test_topics_that_nobody_judged_are_left_out_of_a_trec_run(tmp_path: Path) ->
     run = read_run(kept(tmp_path, run_as_trec(RUN) + run_as_trec(RUN).replace("q1", "q9")), JUDGED)
 
     assert {"q1": TOPIC.ranked, "q2": []} == {topic.id: topic.ranked for topic in run.topics}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "run has no result in it"),
+        (" \n\n", "run has no result in it"),
+        ("q9 Q0 a.md 1 1.0 tag\n", "run has a result for none of the judged topics"),
+    ],
+)
+def test_a_trec_run_without_a_result_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    """It would measure nought, and look like a bad search."""
+    with pytest.raises(UsageError, match=said):
+        read_run(kept(tmp_path, text), JUDGED)
+
+
+def test_a_trec_run_may_lack_some_topics_and_hold_others(tmp_path: Path) -> None:
+    """One judged topic with a result is enough."""
+    run = read_run(kept(tmp_path, "q9 Q0 x.md 1 1.0 tag\nq2 Q0 b.md 1 1.0 tag\n"), JUDGED)
+
+    assert {"q1": [], "q2": ["b.md"]} == {topic.id: topic.ranked for topic in run.topics}
+
+
+def test_a_document_is_one_result_of_a_topic(tmp_path: Path) -> None:
+    """Twice it would count twice; another topic may have it too."""
+    lines = [f"{topic} Q0 a.md {rank} 0.5 tag\n" for topic, rank in (("q1", 1), ("q2", 1), ("q1", 2))]
+    assert 2 == len(read_run(kept(tmp_path, "".join(lines[:2])), JUDGED).topics)
+
+    with pytest.raises(UsageError, match=r"run:3: document 'a\.md' is a result of topic 'q1' twice"):
+        read_run(kept(tmp_path, "".join(lines)), JUDGED)
+
+
+def test_a_long_trec_run_is_measured_like_ours(tmp_path: Path) -> None:
+    """As many results of a topic as a run keeps, so that measures without a cutoff mean the same."""
+    lines = [f"q1 Q0 d{rank} {rank} 0.5 tag\n" for rank in range(1, 2 * RANKED)]
+
+    assert RANKED == len(read_run(kept(tmp_path, "".join(lines)), JUDGED).topics[0].hits)
+
+
+def test_a_trec_run_of_ranges_is_measured_by_ranges(tmp_path: Path) -> None:
+    """As the same run is when it is kept whole."""
+    judged = replace(JUDGED, spans={"q1": {"a b.md": (Span(0, 9),)}})
+    run = read_run(kept(tmp_path, "q1 Q0 a%20b.md@0-9 1 1.0 tag\n"), judged)
+
+    assert [{"a b.md@0-9": 1}, {"b.md": 1}] == [topic.grades for topic in run.topics]
+    assert ["a b.md@0-9"] == run.topics[0].ranked
+
+
+@given(names=st.lists(NAMES, min_size=1, max_size=5))
+def test_names_of_any_kind_come_back_from_a_trec_file(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str]
+) -> None:
+    """White space of every kind, line ends included, and the sign that escapes them."""
+    topic, *documents = dict.fromkeys([*names, "x"])
+    run = Run("run", "", {}, {}, (TopicRun(topic, "", tuple(Hit(name, 1.0) for name in documents), {}, {}, {}),))
+    judged = JudgedSet((Topic(topic, "q"),), {topic: {documents[0]: 1}})
+    back = read_run(kept(tmp_path_factory.mktemp("run"), run_as_trec(run)), judged)
+
+    assert [(topic, documents)] == [(of.id, of.ranked) for of in back.topics]
+
+
+@pytest.mark.parametrize(
+    ("field", "document"),
+    [
+        ("100%", "100%"),
+        ("50%off", "50%off"),
+        ("a%2Fb", "a%2Fb"),
+        ("%zz%", "%zz%"),
+        ("a%20b", "a b"),
+        ("a%c2%a0b", "a\xa0b"),
+    ],
+)
+def test_a_foreign_percent_sign_stands_for_itself(tmp_path: Path, field: str, document: str) -> None:
+    """Only white space and the sign itself are ever escaped."""
+    run = read_run(kept(tmp_path, f"q1 Q0 {field} 1 1.0 tag\n"), JUDGED)
+
+    assert [document] == run.topics[0].ranked
+
+
+@pytest.mark.parametrize("make", [run_as_json, run_as_trec])
+def test_a_run_may_begin_with_a_byte_order_mark(tmp_path: Path, make: Callable[[Run], str]) -> None:
+    """As programs on Windows write it."""
+    run = read_run(kept(tmp_path, "\ufeff" + make(RUN)), JUDGED)
+
+    assert TOPIC.ranked == run.topics[0].ranked
 
 
 @pytest.mark.parametrize(

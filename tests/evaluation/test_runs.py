@@ -11,8 +11,9 @@ import pytest
 from builders import HashEmbedder, LengthReranker, index_vault, opened, write_vault
 from cutaway.config import Settings
 from cutaway.errors import AmbiguousNote
+from cutaway.evaluation.compare import compared
 from cutaway.evaluation.judged import JudgedSet, Topic
-from cutaway.evaluation.measures import Measure
+from cutaway.evaluation.measures import RANKED, Measure
 from cutaway.evaluation.runs import Run, TopicRun, documents_of, ran
 from cutaway.index.exact import ExactIndex
 from cutaway.index.reader import Reader
@@ -148,6 +149,30 @@ def test_excluded_documents_leave_no_gap(reader: Reader) -> None:
     assert [every[1], *every[3:]] == rest
 
 
+@pytest.mark.parametrize("name", ["yeast.md", "YEAST.md", "Yeast", "the-yeast"])
+@pytest.mark.parametrize("judged", ["yeast.md", "Yeast", "the-yeast", "salt.md"])
+def test_an_excluded_document_may_have_any_of_its_names(reader: Reader, name: str, judged: str) -> None:
+    """Whatever it is called in the judgments."""
+    ranked = topic_of(reader, judged_as(judged, exclude=frozenset({name}))).ranked
+
+    assert {"salt.md", "bread.md"} <= set(ranked)
+    assert not {"yeast.md", judged} - {"salt.md"} & set(ranked)
+
+
+def test_excluded_documents_that_are_not_there_are_no_matter(reader: Reader) -> None:
+    """They are neither results nor reported."""
+    judged = judged_as("salt.md", exclude=frozenset({"zinc.md", "Copper"}))
+
+    assert () == documents_of(judged, reader).unknown
+    assert topic_of(reader, judged_as("salt.md")).ranked == topic_of(reader, judged).ranked
+
+
+def test_an_excluded_name_of_several_notes_is_refused(reader: Reader) -> None:
+    """As a judged one is; by their paths."""
+    with pytest.raises(AmbiguousNote, match=r"(?s)'Log' names 2 notes.*one/log.md\n.*two/log.md"):
+        documents_of(judged_as("one/log.md", exclude=frozenset({"Log"})), reader)
+
+
 @pytest.mark.parametrize(
     ("begins", "ends", "met"),
     [("start", "end", 1), (0, "start", 0), (0, "first", 1), ("last", 99, 1), ("end", 99, 0), ("first", "last", 1)],
@@ -163,6 +188,35 @@ def test_a_range_is_met_by_a_passage_that_shares_a_byte_with_it(
 
     assert {f"yeast.md@{span.start}-{span.end}": 1} == topic.grades
     assert met == Measure("R", 10).of(topic.ranked, topic.grades)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """More notes on one matter than a run keeps."""
+    folder = tmp_path_factory.mktemp("many")
+    notes = {f"n{number:03}.md": f"salt and yeast {'again ' * number}\n" for number in range(RANKED + 20)}
+    index_vault(folder / "home", write_vault(folder / "vault", notes))
+    with opened(folder / "home") as reader:
+        yield reader
+
+
+@pytest.mark.parametrize("exclude", [(), ("n000.md", "n005.md")])
+@pytest.mark.parametrize("limit", [1, 10, 500])
+def test_ranges_are_met_as_far_as_results_are_kept(many: Reader, limit: int, exclude: tuple[str, ...]) -> None:
+    """Not on the first page alone: recall at a hundred is that of a hundred results, excluded ones not counted."""
+    spans = {f"n{number:03}.md": (Span(0, 14),) for number in range(RANKED + 20)}
+    judged = replace(judged_as(*spans, exclude=frozenset(exclude)), spans={"q": spans})
+    topic = topic_of(many, judged, Settings(mode="text", limit=limit))
+
+    assert (RANKED, RANKED) == (len(topic.hits), sum("@" in name for name in topic.ranked))
+
+
+def test_a_run_with_ranges_has_the_order_of_one_without(many: Reader) -> None:
+    """A longer page changes no rank."""
+    judged = judged_as("n000.md")
+    plain, ranged = (topic_of(many, of, TEXT) for of in (judged, replace(judged, spans={"q": {"z.md": (Span(0, 1),)}})))
+
+    assert plain.ranked == ranged.ranked
 
 
 def test_a_range_counts_once(reader: Reader) -> None:
@@ -203,6 +257,27 @@ def test_a_trail_ends_where_its_document_fell(reader: Reader) -> None:
 
     assert ("cut", "collapse") == (list(trails["salt.md"])[-1], list(trails["oven.md"])[-1])
     assert {} == trails["zinc.md"]
+
+
+def test_the_trail_of_a_range_is_that_of_its_document(reader: Reader) -> None:
+    """Every range of it, met or not, graded or not; so a comparison can say what moved it."""
+    spans = {"salt.md": (Span(0, 6), Span(900, 999)), "oven.md": (Span(0, 6),)}
+    trails = topic_of(reader, replace(judged_as("salt.md"), spans={"q": spans})).trails
+    plain = topic_of(reader, judged_as("salt.md", "oven.md")).trails
+
+    assert plain["salt.md"]["cut"] > 0
+    assert plain["salt.md"] == trails["salt.md@0-6"] == trails["salt.md@900-999"]
+    assert plain["oven.md"] == trails["oven.md@0-6"]
+
+
+def test_what_moved_a_range_is_said(reader: Reader) -> None:
+    """By the stage, as for a document."""
+    judged = replace(judged_as("yeast.md"), spans={"q": {"yeast.md": (Span(0, 99),)}})
+    runs = run_all(reader, judged, {"a": TEXT, "b": Settings(mode="text", rerank=True, rerank_formula="replace")})
+    (mover,) = compared(*runs, [Measure("RR")]).movers
+    moved = next(document for document in mover.moved if "@" in document.document)
+
+    assert "— / replace_scores" == moved.stage
 
 
 def test_a_query_is_embedded_once_for_all_variants(reader: Reader) -> None:

@@ -111,6 +111,13 @@ def test_too_few_topics_are_not_split(ids: list[str], share: float) -> None:
         split(judged(*ids), share)
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.5, 1.5, float("nan"), float("inf"), float("-inf")])
+def test_a_share_that_leaves_nothing_on_one_side_is_refused(share: float) -> None:
+    """However many topics there are."""
+    with pytest.raises(UsageError, match=f"--train is {share:g}; it must be more than 0 and less than 1"):
+        split(judged(*map(str, range(20))), share)
+
+
 def test_the_winner_is_chosen_on_the_training_topics_alone() -> None:
     """Though another is better on the test topics, and on all of them together."""
     winner, other = run("winner", a=1.0, b=0.5, c=0.0, d=0.0), run("other", a=0.5, b=0.5, c=1.0, d=1.0)

@@ -11,8 +11,10 @@ import pytest
 import yaml
 
 from builders import Cutaway, manifest, write_vault
+from cutaway.evaluation.runs import Run, TopicRun
 from cutaway.faces.cli import prepare
 from cutaway.faces.cli.bench import judged_of
+from cutaway.faces.cli.eval_run import degraded
 from cutaway.retrieval.plan import FORMULAS
 
 QUEPID = """query,docid,rating
@@ -153,6 +155,114 @@ def test_a_sweep_says_which_queries_decided(bread: Cutaway, qrels: str) -> None:
     assert "nDCG@10 on 3 queries to choose by" in ran.out
     assert "on 1 queries nothing was chosen by" in ran.out
     assert "the settings as they are won" in ran.out
+
+
+@pytest.mark.parametrize("named", ["qrels j.csv", "set-folder set", "queries q", "spans s", "corpus c", "topics 3"])
+def test_judgments_beside_two_runs_that_hold_theirs_are_refused(
+    bread: Cutaway, qrels: str, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """They would be passed over in silence."""
+    monkeypatch.chdir(Path(qrels).parent)
+    for name, mode in (("a.json", "text"), ("b.json", "vector")):
+        assert 0 == bread("eval", "run", "--qrels", qrels, "--set", f"mode={mode}", "--save", name).code
+    ran = bread("eval", "compare", "a.json", "b.json", *f"--{named}".split())
+
+    assert (2, "") == (ran.code, ran.out)
+    assert f"--{named.split()[0]} would change nothing: both runs hold the judgments" in ran.err
+    assert 0 == bread("eval", "compare", "a.json", "b.json").code
+
+
+def test_a_run_is_not_compared_with_one_by_other_judgments(bread: Cutaway, qrels: str, tmp_path: Path) -> None:
+    """One grade differs, and its query is named."""
+    kept = [str(tmp_path / name) for name in ("a.json", "b.json")]
+    assert 0 == bread("eval", "run", "--qrels", qrels, "--label", "before", "--save", kept[0]).code
+    Path(qrels).write_text(QUEPID.replace("Float test,2", "Float test,1"))
+    assert 0 == bread("eval", "run", "--qrels", qrels, "--label", "after", "--save", kept[1]).code
+    ran = bread("eval", "compare", *kept)
+
+    assert (2, "") == (ran.code, ran.out)
+    assert "before and after were judged differently, first in topic 'float test'" in ran.err
+
+
+def test_a_trec_run_may_be_measured_by_a_folder(bread: Cutaway, tmp_path: Path) -> None:
+    """The folder holds its judgments."""
+    folder, trec = str(write_vault(tmp_path / "set", CORPUS)), str(tmp_path / "run.trec")
+    kept = str(tmp_path / "run.json")
+    assert 0 == bread("eval", "run", folder, "--save", kept, "--trec", trec).code
+
+    assert [] == values(bread, "compare", kept, trec, "--set-folder", folder)["movers"]
+
+
+def test_a_gate_may_name_what_is_indexed_as_it_is(bread: Cutaway, tmp_path: Path) -> None:
+    """Only another value would need another index."""
+    gate = tmp_path / "gate.yaml"
+    gate.write_text("settings: {chunk_chars: 900, context_line: true}\nchecks: [{query: steam, find: {Steam: 5}}]\n")
+
+    assert 0 == bread("eval", "gate", str(gate)).code
+
+
+MARKUP = "[red]a[/] [/b] :bread: \\"
+"""What a terminal library would take for colours, and a picture."""
+BARREN = ("--set", "mode=vector,min_similarity=1", "--axis", "min_similarity=0")
+"""Settings that find nothing, so that another point of the sweep wins."""
+
+
+@pytest.fixture
+def marked(cutaway: Cutaway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cutaway:
+    """A note, a judged query, files and a setting with such names. The fake reranker is not asked."""
+    monkeypatch.chdir(tmp_path)
+    write_vault(tmp_path / "notes", {"[red]a [z].md": f"# {MARKUP}\n\nsalt", "b.md": "steam and salt"})
+    write_vault(tmp_path, {"gate.yaml": yaml.safe_dump({"checks": [{"query": MARKUP, "find": {"b.md": 1}}]})})
+    write_vault(tmp_path, {"j.csv": f"query,docid,rating\nx,b.md,1\nx,{MARKUP} y,1\nx,:bread:,1\n"})
+    assert 0 == cutaway("index", "notes").code
+    for note, grade in ((MARKUP, "3"), ("b.md", "1")):
+        assert 0 == cutaway("eval", "judge", f"salt {MARKUP}", note, grade).code
+    assert 0 == cutaway("eval", "judge", "steam", "b.md", "1").code
+    return cutaway
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (("run", "--per-query"), f"salt {MARKUP}"),
+        (("run", "--save", "[red]run.json"), "written to [red]run.json"),
+        (("run", "--trec", ":bread:"), "written to :bread:"),
+        (("run", "--qrels", "j.csv"), f"count as not found: :bread:, {MARKUP} y …"),
+        (("compare", "as-set", f"reranker={MARKUP}"), f"reranker={MARKUP}"),
+        (("compare", "mode=text", "mode=text,rerank=true,rerank_formula=replace"), "[red]a [z].md"),
+        (("sweep", *BARREN, "--axis", f"reranker={MARKUP}"), f")  min_similarity=0 reranker={MARKUP}"),
+        (("gate", "gate.yaml"), f"failed  {MARKUP}"),
+        (("record", "[red]gate.yaml"), "written to [red]gate.yaml"),
+        (("judge", f"{MARKUP} x", "b.md", "2"), f"b.md answers “{MARKUP} x”: 2"),
+        (("judge", "x", MARKUP, "2"), "[red]a [z].md answers “x”: 2"),
+        (("judgments",), f"salt {MARKUP}"),
+        (("judgments", "--export", "[red]j.csv"), "written to [red]j.csv"),
+    ],
+)
+def test_names_and_queries_are_shown_as_they_are(marked: Cutaway, arguments: tuple[str, ...], shown: str) -> None:
+    """Brackets are no colours, and a word between colons is no picture."""
+    ran = marked("eval", *arguments)
+
+    assert shown in ran.out + ran.err
+    assert ran.code == (1 if arguments[0] == "gate" else 0)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [
+        (["1 of 2 chunks.", "1,200 of 3,000 chunks."], ["… of … chunks."]),
+        (["does not know 43% of it", "does not know 7% of it"], ["does not know …% of it"]),
+        (["index 3)", "(12) waited 1.5 s, then 2,"], ["index …)", "(…) waited … s, then …,"]),
+        (["model bge-small-en-v1.5 failed"], ["model bge-small-en-v1.5 failed"]),
+        (["ms-marco-MiniLM-L-12-v2: hash/32"], ["ms-marco-MiniLM-L-12-v2: hash/32"]),
+        (["http://10.0.0.1:80/v1 is gone", "version 2.0rc1 of 3.x"], None),
+    ],
+)
+def test_reasons_add_up_whatever_their_numbers(reasons: list[str], said: list[str] | None) -> None:
+    """Only a number that stands alone is left out: a name, a version or an address stays whole."""
+    topics = tuple(TopicRun("q", "q", (), {}, {}, {}, (reason,)) for reason in reasons)
+
+    assert (said or reasons) == list(degraded(Run("run", "", {}, {}, topics)))
 
 
 def test_a_gate_that_is_met_exits_with_nought(bread: Cutaway, tmp_path: Path) -> None:

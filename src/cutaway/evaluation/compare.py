@@ -74,7 +74,14 @@ def _pairs(a: Run, b: Run) -> list[tuple[TopicRun, TopicRun]]:
         )
     if not a.topics:
         raise UsageError("there is no topic with a relevant document; nothing can be compared.")
-    return [(topic, others[topic.id]) for topic in a.topics]
+    pairs = [(topic, others[topic.id]) for topic in a.topics]
+    for before, after in pairs:
+        if before.grades != after.grades:
+            raise UsageError(
+                f"{a.label} and {b.label} were judged differently, first in topic {before.id!r}; "
+                "measure both by the same judgments."
+            )
+    return pairs
 
 
 def _mover(before: TopicRun, after: TopicRun, measure: Measure) -> Mover:

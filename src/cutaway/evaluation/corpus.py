@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import unicodedata
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +16,7 @@ import apsw
 
 from cutaway.config import Settings
 from cutaway.errors import UsageError
-from cutaway.evaluation.judged import JudgedSet
+from cutaway.evaluation.judged import JudgedSet, named
 from cutaway.evaluation.runs import Documents
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import close_writer, open_writer, transaction
@@ -42,20 +43,23 @@ class Document(NamedTuple):
 
     @property
     def note(self) -> str:
-        """A title becomes the level-1 heading."""
+        """A title becomes the level-1 heading. A text has no frontmatter, even where it begins like one."""
         title = " ".join(self.title.split())
-        return f"# {title}\n\n{self.text}" if title else self.text
+        if title:
+            return f"# {title}\n\n{self.text}"
+        return f"\n{self.text}" if self.text.removeprefix("\ufeff").startswith("---") else self.text
 
 
 def corpus_home(corpus: Path, home: Path) -> Path:
     """Where a corpus is indexed: below *home*, so its embeddings are there for the next run."""
-    digest = hashlib.blake2b(str(corpus.resolve()).encode(), digest_size=6).hexdigest()
+    corpus = corpus.resolve()
+    digest = hashlib.blake2b(str(corpus).encode(), digest_size=6).hexdigest()
     return home / "corpora" / f"{corpus.parent.name}-{digest}"
 
 
 def index_corpus(corpus: Path, home: Path, settings: Settings, embedder: Embedder | None, progress: Progress) -> None:
     """Bring the index of a corpus in line with its file. Raises UsageError, naming file and line."""
-    folder = home / "notes"
+    folder = home.resolve() / "notes"
     folder.mkdir(parents=True, exist_ok=True)
     written = set()
     for document in documents(corpus):
@@ -64,6 +68,8 @@ def index_corpus(corpus: Path, home: Path, settings: Settings, embedder: Embedde
         content = document.note.encode("utf-8", "replace")
         if not file.is_file() or file.read_bytes() != content:
             file.write_bytes(content)
+    if not written:
+        raise UsageError(f"{corpus} holds no documents.")
     for file in set(folder.iterdir()) - written:
         file.unlink()
     connection = open_writer(home)
@@ -76,12 +82,17 @@ def index_corpus(corpus: Path, home: Path, settings: Settings, embedder: Embedde
 def documents(corpus: Path) -> Iterator[Document]:
     """The documents of a ``corpus.jsonl`` or ``corpus.jsonl.gz``."""
     opened = gzip.open if corpus.suffix == ".gz" else open
+    seen: set[str] = set()
     try:
-        with opened(corpus, "rt", encoding="utf-8") as lines:
+        with opened(corpus, "rt", encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    yield _document(corpus, number, line)
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+                    document = _document(corpus, number, line)
+                    if document.id in seen:
+                        raise UsageError(f"{corpus}:{number}: document {document.id!r} stands there twice.")
+                    seen.add(document.id)
+                    yield document
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise UsageError(f"{corpus} cannot be read: {error}") from None
 
 
@@ -97,7 +108,11 @@ def _sync(
     connection: apsw.Connection, folder: Path, settings: Settings, embedder: Embedder | None, progress: Progress
 ) -> None:
     with transaction(connection):
-        project = Writer(connection).add_project("corpus", folder)
+        writer = Writer(connection)
+        for held in writer.projects():
+            if held.root != folder:  # the home was moved
+                writer.move_project(held, folder)
+        project = writer.add_project("corpus", folder)
     sync(project, connection, embedder, settings, progress)
     if embedder is not None:
         embed_pending(connection, embedder, progress)
@@ -106,6 +121,9 @@ def _sync(
 def _document(corpus: Path, number: int, line: str) -> Document:
     try:
         values = json.loads(line)
-        return Document(str(values["_id"]), str(values.get("title") or ""), str(values["text"]))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        name, title, text = named(values["_id"]), str(values.get("title") or ""), values["text"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageError(f"{corpus}:{number}: expected an object with `_id` and `text`.") from None
+    if not isinstance(text, str):
+        raise UsageError(f"{corpus}:{number}: the `text` of document {name!r} is {json.dumps(text)[:60]}, not a text.")
+    return Document(name, title, text)

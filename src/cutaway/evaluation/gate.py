@@ -6,12 +6,14 @@ must be, and the laws of order. A failure says where the note is instead.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from cutaway.errors import UsageError
 from cutaway.evaluation.measures import Measure
@@ -29,13 +31,26 @@ class Check(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    query: str = Field(min_length=1)
-    find: dict[str, int] = Field(default={}, description="Notes that must be found, and within how many results.")
+    query: str = Field(min_length=1, pattern=r"\S")
+    find: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        default={}, description="Notes that must be found, and within how many results."
+    )
     avoid: list[str] = Field(default=[], description="Notes that must not be among the first results.")
-    grades: dict[str, int] = Field(default={}, description="How relevant notes are, 0 to 3, for `min_ndcg`.")
+    grades: dict[str, Annotated[int, Field(ge=0, le=3)]] = Field(
+        default={}, description="How relevant notes are, 0 to 3, for `min_ndcg`."
+    )
     min_ndcg: float | None = Field(default=None, ge=0, le=1)
     baseline: list[str] = Field(default=[], description="The first results when this was recorded, by path.")
     min_overlap: float | None = Field(default=None, ge=0, le=1, description="Share of the baseline to keep.")
+
+    @model_validator(mode="after")
+    def _has_what_it_measures_by(self) -> Self:
+        """An expectation that nothing could miss, or nothing could meet, is a mistake."""
+        if self.min_ndcg is not None and not any(self.grades.values()):
+            raise ValueError("min_ndcg needs grades, and one of them above 0")
+        if self.min_overlap is not None and not self.baseline:
+            raise ValueError("min_overlap needs a baseline")
+        return self
 
 
 class Gate(BaseModel):
@@ -62,12 +77,25 @@ class Verdict(NamedTuple):
 def read_gate(file: Path) -> Gate:
     """A gate from its YAML file. Raises UsageError, naming what is wrong."""
     try:
-        return Gate.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # ValueError: a date in month 13
         raise UsageError(f"{file} cannot be read as YAML: {error}") from None
+    try:
+        return Gate.model_validate(values)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        faults = "; ".join(_said(fault, values) for fault in error.errors())
         raise UsageError(f"{file} is not a gate file: {faults}") from None
+
+
+def _said(fault: ErrorDetails, values: Any) -> str:
+    """A fault with its place, and the query of the check that has it."""
+    said = f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].removeprefix('Value error, ')}"
+    if fault["type"] == "string_type" and isinstance(fault["input"], int | float | datetime.date):
+        said += "; put it in quotes"
+    match fault["loc"]:
+        case ("checks", int(number), *_) if isinstance(check := values["checks"][number], dict) and "query" in check:
+            return f"{said} (query {str(check['query'])[:60]!r})"
+    return said
 
 
 def gate_as_yaml(gate: Gate) -> str:
@@ -89,15 +117,18 @@ def judged_by(gate: Gate, ask: Ask, reader: Reader) -> Iterator[Verdict]:
 
 
 def recorded(query: str, grades: dict[str, int], answer: Answer, reader: Reader, k: int) -> Check:
-    """A check that today's results pass."""
+    """A check that today's results pass. Raises UsageError for grades that a gate does not know."""
+    grades = {name: max(grade, 0) for name, grade in grades.items()}  # TREC's junk is worth as little as 0
+    if max(grades.values(), default=0) > 3:
+        raise UsageError(f"query {query!r} has a grade of {max(grades.values())}; a gate knows 0, 1, 2 and 3.")
     shown = shown_notes(answer)
     ndcg = _ndcg(grades, shown, reader, k)
     return Check(
         query=query,
         grades=grades,
-        min_ndcg=int(ndcg * 100) / 100 if grades else None,
+        min_ndcg=int(ndcg * 100) / 100 if any(grades.values()) else None,
         baseline=[_path(note, reader) for note in shown],
-        min_overlap=0.8,
+        min_overlap=0.8 if shown else None,
     )
 
 
@@ -130,7 +161,7 @@ def _good_enough(check: Check, gate: Gate, shown: list[NoteId], reader: Reader) 
 
 
 def _steady(check: Check, shown: list[NoteId], reader: Reader) -> Iterator[Verdict]:
-    if check.min_overlap is not None and check.baseline:
+    if check.min_overlap is not None:
         now = {_path(note, reader) for note in shown}
         lost = [path for path in check.baseline if path not in now]
         overlap = (len(check.baseline) - len(lost)) / len(check.baseline)

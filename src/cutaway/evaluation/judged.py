@@ -11,16 +11,23 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from cutaway.errors import UsageError
 from cutaway.model import Span
 
 _HEADED = ("query-id", "query", "qid")
 FORMATS = ("beir", "trec", "quepid")
+_QUEPID = ("query", "docid", "rating")
+_GRADE = re.compile(r"[+-]?[0-9]{1,9}(?:\.0*)?")
+# A field of a TREC file ends at white space, so that is escaped, and the sign that escapes.
+_ESCAPES = {quote(sign): sign for sign in map(chr, range(0x3001)) if sign.isspace() or sign == "%"}
+_ESCAPED = re.compile("|".join(_ESCAPES), re.IGNORECASE)
 
 
 class Topic(NamedTuple):
@@ -58,12 +65,13 @@ def read_set(queries: Path | None, qrels: Path, spans: Path | None = None) -> Ju
         queries = queries or _first(folder / "queries.jsonl", folder.parent / "queries.jsonl")
         qrels = _first(folder / "qrels.tsv", folder / "qrels" / "test.tsv")
     text = _text(qrels)
-    if _header(text) == ("query", "docid", "rating"):
-        return _quepid(qrels, text)
+    ranges = _spans(spans) if spans else {}
+    if set(_QUEPID) <= set(_header(text)):
+        grades = _quepid(qrels, text)
+        return JudgedSet(tuple(Topic(query, query) for query in grades), grades, ranges)
     if queries is None:
         raise UsageError(f"{qrels} has no query texts in it. Name the file of queries with --queries.")
-    grades = _grades(qrels, text)
-    return JudgedSet(tuple(_topics(queries)), grades, _spans(spans) if spans else {})
+    return JudgedSet(tuple(_topics(queries)), _grades(qrels, text), ranges)
 
 
 def written(judged: JudgedSet, form: str) -> str:
@@ -82,13 +90,13 @@ def written(judged: JudgedSet, form: str) -> str:
 
 
 def spaceless(document: str) -> str:
-    """A document's name as a field of a TREC file, which ends at a space."""
-    return document.replace(" ", "%20")
+    """A document's name as a field of a TREC file: white space and ``%`` are escaped as in an address."""
+    return re.sub(r"[\s%]", lambda sign: quote(sign[0]), document)
 
 
 def spaced(field: str) -> str:
-    """The document that a field of a TREC file names."""
-    return field.replace("%20", " ")
+    """The document that a field of a TREC file names; any other ``%`` stands for itself."""
+    return _ESCAPED.sub(lambda escape: _ESCAPES[escape[0].upper()], field)
 
 
 def queries_jsonl(topics: Iterable[Topic]) -> str:
@@ -113,15 +121,33 @@ def _topics(file: Path) -> Iterator[Topic]:
 def _json_topic(file: Path, number: int, line: str) -> Topic:
     try:
         query = json.loads(line)
-        exclude = (query.get("metadata") or {}).get("exclude") or ()
-        return Topic(str(query["_id"]), str(query["text"]), frozenset(map(str, exclude)))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        name, text = named(query["_id"]), query["text"]
+        exclude = (query.get("metadata") or {}).get("exclude") or []
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageError(f"{file}:{number}: expected an object with `_id` and `text`.") from None
+    if not isinstance(text, str) or not text.strip():
+        raise UsageError(f"{file}:{number}: query {name!r} has no words to search for: {json.dumps(text)[:60]}")
+    try:
+        return Topic(name, sound(text), frozenset(map(named, exclude if isinstance(exclude, list) else [exclude])))
+    except TypeError:
+        raise UsageError(f"{file}:{number}: `exclude` of query {name!r} is not a list of document names.") from None
+
+
+def named(value: Any) -> str:
+    """The id of a query or document, which may be a number in JSON. Raises TypeError."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+        raise TypeError
+    return sound(str(value))
+
+
+def sound(text: str) -> str:
+    """A text that can be written: JSON can spell half a character, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _tsv_topic(file: Path, number: int, line: str) -> Topic:
     name, tab, text = line.partition("\t")
-    if not tab or not text.strip():
+    if not tab or not name.strip() or not text.strip():
         raise UsageError(f"{file}:{number}: expected a query's id and its text, separated by a tab.")
     return Topic(name.strip(), text.strip())
 
@@ -138,12 +164,17 @@ def _grades(file: Path, text: str) -> dict[str, dict[str, int]]:
                 spaced(fields[2]),
                 fields[3],
             ]  # the second is the iteration, which TREC never used
-        try:
-            topic, document, grade = fields
-            grades.setdefault(topic, {})[document] = int(float(grade))
-        except ValueError:
-            raise UsageError(f"{file}:{number}: expected a query, a document and a grade; found {line!r}.") from None
+        if len(fields) != 3 or not all(field.strip() for field in fields):
+            raise UsageError(f"{file}:{number}: expected a query, a document and a grade; found {line!r}.")
+        topic, document, grade = fields
+        grades.setdefault(topic, {})[document] = _grade(grade, f"{file}:{number}: the grade")
     return grades
+
+
+def _grade(text: str, where: str) -> int:
+    if not _GRADE.fullmatch(text.strip()):
+        raise UsageError(f"{where} {text!r} is not a whole number.")
+    return int(float(text))
 
 
 def _spans(file: Path) -> dict[str, dict[str, tuple[Span, ...]]]:
@@ -164,19 +195,36 @@ def _spans(file: Path) -> dict[str, dict[str, tuple[Span, ...]]]:
     return found
 
 
-def _quepid(file: Path, text: str) -> JudgedSet:
+def _quepid(file: Path, text: str) -> dict[str, dict[str, int]]:
     grades: dict[str, dict[str, int]] = {}
-    for number, row in enumerate(csv.DictReader(io.StringIO(text)), start=2):
-        try:
-            if row["rating"]:  # a result nobody has rated yet
-                grades.setdefault(row["query"], {})[row["docid"]] = int(float(row["rating"]))
-        except (ValueError, TypeError):
-            raise UsageError(f"{file}:{number}: the rating {row['rating']!r} is not a number.") from None
-    return JudgedSet(tuple(Topic(query, query) for query in grades), grades)
+    rows = csv.reader(io.StringIO(text))
+    header = _names(next(rows))
+    columns = [header.index(name) for name in _QUEPID]
+    try:
+        for row in filter(any, rows):
+            where = f"{file}:{rows.line_num}"
+            if len(row) != len(header):
+                raise UsageError(f"{where}: expected {len(header)} fields as in the header; found {len(row)}.")
+            query, document, rating = (row[column] for column in columns)
+            if not query.strip() or not document.strip():
+                raise UsageError(f"{where}: expected a query and a docid; found {row!r}.")
+            if rating.strip():  # else a result nobody has rated yet
+                grades.setdefault(query, {})[document] = _grade(rating, f"{where}: the rating")
+    except csv.Error as error:
+        raise UsageError(f"{file}:{rows.line_num} cannot be read as CSV: {error}.") from None
+    return grades
 
 
-def _header(text: str) -> tuple[str, ...]:
-    return tuple(name.strip().lower() for name in text.split("\n", 1)[0].split(","))[:3]
+def _header(text: str) -> list[str]:
+    """The columns that a file's first line names, if it is a CSV."""
+    try:
+        return _names(next(csv.reader(text.split("\n", 1)[:1]), []))
+    except csv.Error:
+        return []
+
+
+def _names(header: list[str]) -> list[str]:
+    return [name.strip().strip('"').strip().lower() for name in header]
 
 
 def _lines(file: Path, text: str) -> Iterator[tuple[int, str]]:

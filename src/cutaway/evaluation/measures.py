@@ -7,6 +7,7 @@ returned count in the ideal; documents without a judgment count as not relevant.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,8 +16,11 @@ import numpy as np
 from cutaway.errors import UsageError
 
 DEFAULT = ("nDCG@10", "R@10", "P@10", "RR@10", "AP", "hit@1", "judged@10")
+RANKED = 100
+"""How many results of a topic a run keeps. Nothing is known of what lies beyond."""
 KINDS = ("nDCG", "R", "P", "RR", "AP", "hit", "judged")
 _SPELLED = {kind.lower(): kind for kind in KINDS} | {"mrr": "RR", "map": "AP"}
+_CUTOFF = re.compile(r"0*[1-9][0-9]{0,8}")
 _BOOTSTRAPS, _SHUFFLES, _SEED = 2_000, 10_000, 20_260
 
 Grades = Mapping[str, int]
@@ -107,10 +111,12 @@ def difference(a: Sequence[float], b: Sequence[float]) -> Difference:
 def _parsed(name: str) -> Measure:
     kind, _, cutoff = name.strip().partition("@")
     spelled = _SPELLED.get(kind.lower())
-    if spelled is None or (cutoff and not cutoff.isdigit()) or cutoff == "0" or name.endswith("@"):
+    if spelled is None or (cutoff and not _CUTOFF.fullmatch(cutoff)) or name.endswith("@"):
         raise UsageError(f"measure {name!r} is not known; there are {', '.join(KINDS)}, with a cutoff as in nDCG@10.")
     if spelled in ("hit", "judged") and not cutoff:
         raise UsageError(f"measure {name!r} needs a cutoff, as in {spelled}@10.")
+    if cutoff and int(cutoff) > RANKED:
+        raise UsageError(f"measure {name!r} looks further than the {RANKED} results a run keeps. Use a smaller cutoff.")
     return Measure(spelled, int(cutoff) if cutoff else None)
 
 

@@ -9,25 +9,23 @@ from typing import Any, NamedTuple
 from cutaway.config import Settings
 from cutaway.errors import AmbiguousNote, UsageError
 from cutaway.evaluation.judged import JudgedSet, Topic
-from cutaway.evaluation.measures import Mean, Measure, mean
+from cutaway.evaluation.measures import RANKED, Mean, Measure, mean
 from cutaway.index.reader import Reader
 from cutaway.model import NoteId, RowId, Span
 from cutaway.models.embedder import Embedder
 from cutaway.retrieval.gather import Evidence, gather
 from cutaway.retrieval.pipeline import Answer, answered, usable
-from cutaway.retrieval.plan import Models, Request, make_plan
+from cutaway.retrieval.plan import MAX_RESULTS, Models, Request, make_plan
 from cutaway.retrieval.tracing import Stage
 
 FORMAT = "cutaway-run/1"
-RANKED = 100
-"""How many results of a topic a run keeps, for measures without a cutoff."""
 _TRAILS = 20
 
 Tick = Callable[[int, int], None]
 
 
 class Hit(NamedTuple):
-    """A result: its document, its score, and where its passage stands in the note (None beyond the page)."""
+    """A result: its document, its score, and where its passage stands in the note (None where nobody looked)."""
 
     document: str
     score: float
@@ -43,7 +41,8 @@ class TopicRun:
     hits: tuple[Hit, ...]
     grades: Mapping[str, int]
     trails: Mapping[str, Mapping[str, int]]
-    """The rank of a document after each stage, for the first results and all judged documents."""
+    """The rank of a document after each stage, for the first results and all judged documents; a range's is its
+    document's."""
     ms: Mapping[str, float]
     """Milliseconds by stage."""
     degraded: tuple[str, ...] = ()
@@ -85,6 +84,8 @@ class Documents(NamedTuple):
     names: Mapping[NoteId, str]
     unknown: tuple[str, ...] = ()
     """Judged documents that no note answers to. They count as not found."""
+    excluded: Mapping[str, str] = {}
+    """What the documents that topics exclude are called in *names*, where that is another name."""
 
 
 def documents_of(judged: JudgedSet, reader: Reader) -> Documents:
@@ -92,19 +93,34 @@ def documents_of(judged: JudgedSet, reader: Reader) -> Documents:
     wanted = {document for grades in judged.qrels.values() for document in grades}
     wanted |= {document for spans in judged.spans.values() for document in spans}
     names = {card.note: card.path for card in reader.catalog}
-    found = {document: reader.named(document) for document in sorted(wanted)}
-    for document, notes in found.items():
-        if len(notes) > 1:
-            raise AmbiguousNote(document, tuple(names[note] for note in notes))
+    found = {document: _one(document, reader, names) for document in sorted(wanted)}
     called: dict[NoteId, str] = {}
-    for document, notes in found.items():
-        for note in notes:
-            if called.setdefault(note, document) != document:
-                raise UsageError(
-                    f"{called[note]!r} and {document!r} are one note. Call it by one name in the judgments."
-                )
+    for document, note in found.items():
+        if note is not None and called.setdefault(note, document) != document:
+            raise UsageError(f"{called[note]!r} and {document!r} are one note. Call it by one name in the judgments.")
+    excluded = {document: _one(document, reader, names) for topic in judged.topics for document in topic.exclude}
     names.update(called)
-    return Documents(names, tuple(document for document, notes in found.items() if not notes))
+    return Documents(
+        names,
+        unknown=tuple(document for document, note in found.items() if note is None),
+        excluded={document: names[note] for document, note in excluded.items() if note is not None},
+    )
+
+
+def _one(document: str, reader: Reader, names: Mapping[NoteId, str]) -> NoteId | None:
+    """The note of that name, None where there is none. Raises AmbiguousNote."""
+    notes = reader.named(document)
+    if len(notes) > 1:
+        raise AmbiguousNote(document, tuple(names[note] for note in notes))
+    return notes[0] if notes else None
+
+
+def grades_of(judged: JudgedSet, topic: str) -> Mapping[str, int]:
+    """What is known of a topic's answers: the ranges that hold them, where it has such, else its documents."""
+    ranges = judged.spans.get(topic)
+    if ranges is None:
+        return judged.qrels.get(topic, {})
+    return {_range(document, span): 1 for document, spans in ranges.items() for span in spans}
 
 
 def ran(
@@ -129,18 +145,23 @@ def ran(
     for number, topic in enumerate(topics, start=1):
         read: dict[tuple[object, ...], Evidence] = {}
         for label, settings in variants.items():
-            answer = _answer(topic, settings, reader, models, read)
+            answer = _answer(_request(topic, settings, judged), settings, reader, models, read)
             last[label] = answer
             results[label].append(_recorded(topic, answer, judged, documents))
         tick(number, len(topics))
     return [_run(label, settings, last.get(label), results[label]) for label, settings in variants.items()]
 
 
+def _request(topic: Topic, settings: Settings, judged: JudgedSet) -> Request:
+    """One search. Where ranges are judged, its page is all that is kept, because only a page has passages."""
+    most = min(RANKED + len(topic.exclude), MAX_RESULTS)
+    return Request(topic.text, rerank=settings.rerank, limit=most if topic.id in judged.spans else None)
+
+
 def _answer(
-    topic: Topic, settings: Settings, reader: Reader, models: Models, read: dict[tuple[object, ...], Evidence]
+    request: Request, settings: Settings, reader: Reader, models: Models, read: dict[tuple[object, ...], Evidence]
 ) -> Answer:
     """One search, from evidence that an earlier variant read where it read the same."""
-    request = Request(topic.text, rerank=settings.rerank)
     plan = make_plan(request, settings, reader, models)
     needs = (plan.lexical, plan.vector, plan.lexical_window, plan.vector_window, plan.weighting)
     if needs not in read:
@@ -150,20 +171,21 @@ def _answer(
 
 def _recorded(topic: Topic, answer: Answer, judged: JudgedSet, documents: Documents) -> TopicRun:
     names = _names(answer, documents)
+    ranges = judged.spans.get(topic.id, {})
     spans = {hit.id: _span(answer, hit.id, hit.via) for hit in answer.page}
-    hits = [
-        Hit(names[answer.evidence.notes[hit.id]], hit.score, spans.get(hit.id)) for hit in answer.ranking.kept[:RANKED]
-    ]
+    ranking = answer.page if ranges else answer.ranking.kept
+    hits = [Hit(names[answer.evidence.notes[hit.id]], hit.score, spans.get(hit.id)) for hit in ranking]
     first = {hit.document: hit for hit in reversed(hits)}  # rows of one note are one document, where it first stands
-    kept = [hit for hit in hits if hit.document not in topic.exclude and first[hit.document] is hit]
-    grades = judged.qrels.get(topic.id, {})
-    followed = {hit.document for hit in kept[:_TRAILS]} | grades.keys()
+    excluded = {documents.excluded.get(document, document) for document in topic.exclude}
+    kept = [hit for hit in hits if hit.document not in excluded and first[hit.document] is hit][:RANKED]
+    followed = {hit.document for hit in kept[:_TRAILS]} | judged.qrels.get(topic.id, {}).keys() | ranges.keys()
+    trails = _trails(answer, names, followed)
     return TopicRun(
         id=topic.id,
         text=topic.text,
-        hits=tuple(_by_span(kept, judged.spans[topic.id]) if topic.id in judged.spans else kept),
-        grades=_span_grades(judged, topic) if topic.id in judged.spans else grades,
-        trails=_trails(answer, names, followed),
+        hits=tuple(_by_span(kept, ranges)),
+        grades=grades_of(judged, topic.id),
+        trails=trails | {_range(document, span): trails[document] for document in ranges for span in ranges[document]},
         ms=_milliseconds(answer),
         degraded=tuple(f"{part.stage}: {part.reason}" for part in answer.degraded),
     )
@@ -221,11 +243,6 @@ def _by_span(hits: Sequence[Hit], spans: Mapping[str, Sequence[Span]]) -> Iterat
         ]
         met.update(found[:1])
         yield hit._replace(document=_range(*found[0])) if found else hit
-
-
-def _span_grades(judged: JudgedSet, topic: Topic) -> dict[str, int]:
-    ranges = judged.spans.get(topic.id, {})
-    return {_range(document, span): 1 for document, spans in ranges.items() for span in spans}
 
 
 def _range(document: str, span: Span) -> str:

@@ -60,6 +60,8 @@ def grid(settings: Settings, axes: Mapping[str, Sequence[str]]) -> dict[str, Set
 
 def split(judged: JudgedSet, share: float = 0.5) -> tuple[frozenset[str], frozenset[str]]:
     """Topic ids to choose by and to confirm by: by a hash of the id, so the split is the same every time."""
+    if not 0 < share < 1:
+        raise UsageError(f"--train is {share:g}; it must be more than 0 and less than 1.")
     ids = sorted((topic.id for topic in judged.evaluable()), key=lambda name: hashlib.blake2b(name.encode()).digest())
     cut = round(len(ids) * share)
     if not 0 < cut < len(ids):

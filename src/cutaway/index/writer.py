@@ -67,6 +67,10 @@ class Writer:
         )
         return next(project for project in self.projects() if project.name == name)
 
+    def move_project(self, project: Project, root: Path) -> None:
+        """Another folder for the same project; what is indexed of it stays."""
+        self._connection.execute("UPDATE projects SET root = ? WHERE id = ?", (str(root), project.id))
+
     # Notes
 
     def known(self, project: Project) -> dict[str, Known]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
+from rich.text import Text
 
 from cutaway.config import Settings, load_settings, validated
 from cutaway.errors import UsageError
@@ -47,8 +47,9 @@ def judged_of(options: argparse.Namespace) -> JudgedSet:
     """The judged set that was named: a folder, files, or the judgments stored here. At most --topics of it."""
     if options.topics is not None and options.topics < 1:
         raise UsageError(f"--topics is {options.topics}; it may be 1 or more.")
-    if options.queries is not None and options.qrels is None and options.set_folder is None:
-        raise UsageError("--queries without --qrels: name the judgments of these queries too.")
+    for name in ("queries", "spans"):
+        if getattr(options, name) is not None and options.qrels is None and options.set_folder is None:
+            raise UsageError(f"--{name} without --qrels: name the judgments of these queries too.")
     if options.set_folder is not None or options.qrels is not None:
         judged = read_set(options.queries, options.qrels or options.set_folder, options.spans)
     else:
@@ -79,11 +80,8 @@ def ran_all(options: argparse.Namespace, judged: JudgedSet, variants: Mapping[st
     for label, settings in variants.items():
         key = tuple(getattr(settings, name) for name in (*INDEXED, "reranker", "rerank_url"))
         groups.setdefault(key, {})[label] = settings
-    held = tuple(getattr(load_settings(home_of(options)), name) for name in INDEXED)
-    if corpus_of(options) is None and any(key[: len(INDEXED)] != held for key in groups):
-        raise UsageError(
-            f"{', '.join(INDEXED)} decide what is indexed; only a --corpus can be indexed anew to try them."
-        )
+    if corpus_of(options) is None:
+        check_indexed(load_settings(home_of(options)), variants.values())
     runs: dict[str, Run] = {}
     for group in groups.values():
         with bench_of(options, judged, list(group.values())) as bench, progress_bar(options.json) as progress:
@@ -91,6 +89,15 @@ def ran_all(options: argparse.Namespace, judged: JudgedSet, variants: Mapping[st
             for run in ran(judged, group, bench.reader, bench.models, bench.documents, tick):
                 runs[run.label] = run
     return [runs[label] for label in variants]
+
+
+def check_indexed(held: Settings, chosen: Iterable[Settings]) -> None:
+    """Refuse settings that would need another index than the projects have. Raises UsageError."""
+    if any(getattr(settings, name) != getattr(held, name) for settings in chosen for name in INDEXED):
+        raise UsageError(
+            f"{', '.join(INDEXED)} decide what is indexed; only a --corpus is indexed anew to try them. "
+            "For your notes, change the home's settings and run: cutaway index"
+        )
 
 
 @contextmanager
@@ -129,7 +136,7 @@ def _bench(reader: Reader, home: Path, documents: Documents, variants: Sequence[
     if documents.unknown:
         few = ", ".join(documents.unknown[:3])
         said = f"{len(documents.unknown):,} judged documents are not in the index and count as not found: {few} …"
-        messages().print(f"[yellow]note[/]  {escape(said)}", soft_wrap=True)
+        messages().print(Text.assemble(("note", "yellow"), f"  {said}"), soft_wrap=True)
     embedder = embedder_or_reason(variants[0], at_once=True)
     reranking = [settings for settings in variants if settings.rerank]
     reranker = cross_encoder_or_reason(reranking[0], at_once=True) if reranking else "reranking is off"

@@ -26,6 +26,9 @@ def add_evaluation(commands: Any, command: _Add, scope: Callable[[argparse.Argum
     for each in (run, compare, sweep, record):
         _judged(each, folder=each in (run, sweep))
     for each in (run, compare, sweep):
+        _answered(each)
+    record.set_defaults(spans=None)
+    for each in (run, compare, sweep):
         _measured(each)
     for each in (run, compare, sweep, gate, record, judge, judgments):
         scope(each)
@@ -43,9 +46,13 @@ def _judged(command: argparse.ArgumentParser, folder: bool) -> None:
         command.add_argument("--set-folder", type=Path, metavar="FOLDER", help="a set in the BEIR layout")
     command.add_argument("--queries", type=Path, metavar="FILE", help="queries: JSON lines, or id and text by tab")
     command.add_argument("--qrels", type=Path, metavar="FILE", help="judgments: BEIR, TREC or Quepid CSV")
+    command.add_argument("--topics", type=int, metavar="N", help="at most so many queries, evenly spread")
+
+
+def _answered(command: argparse.ArgumentParser) -> None:
+    """What a gate cannot hold: it is checked against notes, as wholes."""
     command.add_argument("--spans", type=Path, metavar="FILE", help="byte ranges that hold the answers, as TSV")
     command.add_argument("--corpus", type=Path, metavar="FILE", help="index these documents instead of your notes")
-    command.add_argument("--topics", type=int, metavar="N", help="at most so many queries, evenly spread")
 
 
 def _measured(command: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 from cutaway.errors import UsageError
 from cutaway.evaluation.compare import Comparison, Moved, Mover, compared
 from cutaway.evaluation.judged import JudgedSet
-from cutaway.evaluation.run_files import read_run
+from cutaway.evaluation.run_files import holds_judgments, read_run
 from cutaway.evaluation.runs import Run
 from cutaway.faces.cli.bench import judged_of, ran_all, settings_of
 from cutaway.faces.cli.eval_run import measures_of, print_degraded
@@ -21,11 +21,14 @@ from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.session import screen
 
 _AS_SET = "as-set"
+_SET = ("set_folder", "queries", "qrels", "spans", "corpus", "topics")
 
 
 def run(options: argparse.Namespace) -> int:
     """B against A."""
     measures = measures_of(options)
+    if options.movers < 0:
+        raise UsageError(f"--movers is {options.movers}; it may be 0 or more.")
     a, b = _runs(options)
     found = compared(a, b, measures, options.movers)
     if options.json:
@@ -41,8 +44,11 @@ def _runs(options: argparse.Namespace) -> tuple[Run, Run]:
     if options.a == options.b:
         raise UsageError(f"both sides are {options.a}; there is nothing to compare.")
     to_run = {side: settings_of(options, [] if side == _AS_SET else [side]) for side in sides if _is_settings(side)}
-    needs_set = bool(to_run) or options.qrels is not None
-    judged = judged_of(options) if needs_set else None
+    named = next((name for name in _SET if getattr(options, name) is not None), None)
+    if named and not to_run and all(holds_judgments(Path(side)) for side in sides):
+        said = f"--{named.replace('_', '-')} would change nothing: both runs hold the judgments they were made with."
+        raise UsageError(f"{said} Leave it out.")
+    judged = judged_of(options) if named or to_run else None
     ran = {run.label: run for run in ran_all(options, judged, to_run)} if judged and to_run else {}
     a, b = (ran.get(side) or _saved(side, judged) for side in sides)
     return a, b

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 
-from rich.markup import escape
+from rich.text import Text
 
 from cutaway.config import Settings, load_settings, validated
 from cutaway.errors import UsageError
 from cutaway.evaluation.gate import Ask, Gate, Verdict, gate_as_yaml, judged_by, read_gate, recorded
 from cutaway.evaluation.judged import JudgedSet
-from cutaway.faces.cli.bench import judged_of
+from cutaway.faces.cli.bench import check_indexed, judged_of
 from cutaway.faces.cli.eval_run import check_writable
 from cutaway.faces.cli.prepare import cross_encoder_or_reason, embedder_or_reason, home_of
 from cutaway.faces.cli.session import messages, open_scope, screen
@@ -26,6 +26,7 @@ def gate(options: argparse.Namespace) -> int:
     asked = read_gate(options.file)
     base = load_settings(home_of(options))
     settings = validated({**base.model_dump(), **asked.settings}, str(options.file))
+    check_indexed(base, [settings])
     degraded: dict[str, None] = {}
     with open_scope(options) as reader:
         ask = _asking(options, settings, reader)
@@ -37,7 +38,7 @@ def gate(options: argparse.Namespace) -> int:
 
         verdicts = list(judged_by(asked, asking, reader))
     for reason in degraded:  # or a gate met by half a search would look whole
-        messages().print(f"[yellow]degraded[/]  {escape(reason)}", soft_wrap=True)
+        messages().print(Text.assemble(("degraded", "yellow"), f"  {reason}"), soft_wrap=True)
     failed = [verdict for verdict in verdicts if not verdict.passed]
     if options.json:
         screen().out(json.dumps([verdict._asdict() for verdict in verdicts], indent=2, ensure_ascii=False))
@@ -50,8 +51,10 @@ def record(options: argparse.Namespace) -> int:
     """Write today's results, of judged queries or of any, as a gate file."""
     if options.file.exists() and not options.force:
         raise UsageError(f"{options.file} is there already. Give --force to replace it.")
+    if not 1 <= options.limit <= 100:
+        raise UsageError(f"--limit is {options.limit}; it may be 1 to 100.")
     check_writable(options.file)
-    named = options.set_folder or options.qrels
+    named = options.set_folder or options.qrels or options.queries
     judged = judged_of(options) if named or not options.query else JudgedSet((), {})
     settings = load_settings(home_of(options))
     with open_scope(options) as reader:
@@ -65,7 +68,7 @@ def record(options: argparse.Namespace) -> int:
     options.file.write_text(
         f"# Made by: cutaway eval record. Checked by: cutaway eval gate\n{written}", encoding="utf-8"
     )
-    messages().print(f"{len(checks)} queries written to {options.file}", soft_wrap=True, highlight=False)
+    messages().print(Text(f"{len(checks)} queries written to {options.file}"), soft_wrap=True)
     return 0
 
 
@@ -83,8 +86,8 @@ def _asking(options: argparse.Namespace, settings: Settings, reader: Reader) -> 
 def _print(verdicts: list[Verdict], failed: list[Verdict]) -> None:
     console = screen()
     for verdict in failed:
-        console.print(f"[red]failed[/]  {escape(verdict.query)}", soft_wrap=True)
-        console.print(f"        {escape(verdict.expectation)}: {escape(verdict.said)}", soft_wrap=True)
+        console.print(Text.assemble(("failed", "red"), f"  {verdict.query}"), soft_wrap=True)
+        console.print(Text(f"        {verdict.expectation}: {verdict.said}"), soft_wrap=True)
     passed = len(verdicts) - len(failed)
     style = "red" if failed else "green"
     console.print(f"[{style}]{passed} of {len(verdicts)} expectations met[/]")

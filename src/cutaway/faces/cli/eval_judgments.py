@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 
+from rich.text import Text
+
 from cutaway.errors import AmbiguousNote, NoteNotFound, UsageError
 from cutaway.evaluation.judged import JudgedSet, Topic, queries_jsonl, read_set, written
+from cutaway.faces.cli.eval_run import check_writable
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, open_scope, screen
@@ -32,7 +35,7 @@ def judge(options: argparse.Namespace) -> int:
     if options.grade not in map(str, _GRADES):
         raise UsageError(f"grade {options.grade!r} is not known; it may be 0, 1, 2, 3 or none.")
     store.keep([Judgment(project, query, path, int(options.grade))])
-    messages().print(f"{path} answers “{query}”: {options.grade}", soft_wrap=True, highlight=False)
+    messages().print(Text(f"{path} answers “{query}”: {options.grade}"), soft_wrap=True)
     return 0
 
 
@@ -77,6 +80,8 @@ def _export(held: list[Judgment], options: argparse.Namespace) -> None:
     """Write judgments; BEIR and TREC know queries by id only, so their texts go to a file of their own."""
     if options.format != "quepid" and options.queries is None:
         raise UsageError(f"{options.format} judgments hold no query texts. Name a file for them with --queries.")
+    for file in filter(None, (options.export, options.queries)):
+        check_writable(file)
     grades: dict[str, dict[str, int]] = {}
     for judgment in held:
         grades.setdefault(judgment.query, {})[judgment.path] = judgment.grade
@@ -85,7 +90,7 @@ def _export(held: list[Judgment], options: argparse.Namespace) -> None:
     options.export.write_text(written(judged, options.format), encoding="utf-8")
     if options.queries:
         options.queries.write_text(queries_jsonl(topics), encoding="utf-8")
-    messages().print(f"{len(held)} judgments written to {options.export}", soft_wrap=True, highlight=False)
+    messages().print(Text(f"{len(held)} judgments written to {options.export}"), soft_wrap=True)
 
 
 def _place(name: str, reader: Reader) -> tuple[str, str]:

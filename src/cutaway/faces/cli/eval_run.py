@@ -20,6 +20,9 @@ from cutaway.faces.cli.bench import judged_of, ran_all, settings_of
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.session import messages, screen
 
+_NUMBER = re.compile(r"(?<![^\s(])\d+(?:[.,]\d+)*(?=%?[.,:;)]*(?:\s|$))")
+"""A number that stands alone: not in a name, a version or a path."""
+
 
 def run(options: argparse.Namespace) -> int:
     """One setting over every judged query."""
@@ -43,6 +46,8 @@ def check_writable(file: Path) -> None:
     """Say before the work that its result has nowhere to go. Raises UsageError."""
     if not file.parent.is_dir():
         raise UsageError(f"there is no folder {file.parent} to write {file.name} to.")
+    if file.is_dir():
+        raise UsageError(f"{file} is a folder; name a file to write to.")
 
 
 def measures_of(options: argparse.Namespace) -> tuple[Measure, ...]:
@@ -72,7 +77,7 @@ def as_values(found: Run, measures: tuple[Measure, ...], per_query: bool) -> dic
 
 def degraded(found: Run) -> dict[str, int]:
     """What was degraded, and in how many topics; numbers in a reason are left out, so that alike ones add up."""
-    return dict(Counter(re.sub(r"\d[\d,.]*", "…", reason) for topic in found.topics for reason in topic.degraded))
+    return dict(Counter(_NUMBER.sub("…", reason) for topic in found.topics for reason in topic.degraded))
 
 
 def print_degraded(console: Console, found: Run) -> None:
@@ -104,4 +109,4 @@ def _print(found: Run, measures: tuple[Measure, ...], options: argparse.Namespac
         console.print()
         console.print(columns(header, table, console.width, right=right, flex=str(last)))
     for file in filter(None, (options.save, options.trec)):
-        messages().print(f"written to {file}", soft_wrap=True, highlight=False)
+        messages().print(Text(f"written to {file}"), soft_wrap=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from rich.text import Text
+
 from cutaway.errors import UsageError
 from cutaway.evaluation.sweep import Swept, chosen, grid, split
 from cutaway.faces.cli.bench import judged_of, ran_all, settings_of
@@ -19,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     """Every combination, and the winner's figure on queries it was not chosen by."""
     measure = measures_of(options)[0]
     judged = judged_of(options)
-    points = grid(settings_of(options, options.set), dict(_axis(text) for text in options.axis))
+    points = grid(settings_of(options, options.set), _axes(options.axis))
     train, _ = split(judged, options.train)
     found = chosen(ran_all(options, judged, points), measure, train)
     if options.json:
@@ -37,6 +39,15 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print(found, measure.name, len(train), len(judged.evaluable()) - len(train))
     return 0
+
+
+def _axes(texts: list[str]) -> dict[str, list[str]]:
+    axes: dict[str, list[str]] = {}
+    for name, values in map(_axis, texts):
+        if name in axes:
+            raise UsageError(f"--axis {name} was given twice. Name all its values in one.")
+        axes[name] = values
+    return axes
 
 
 def _axis(text: str) -> tuple[str, list[str]]:
@@ -59,7 +70,8 @@ def _print(found: Swept, measure: str, train: int, test: int) -> None:
     console.print(f"\n[bold]on {test} queries nothing was chosen by[/]")
     for label, mean in found.test.items():
         mark = "winner" if label == found.winner else "as set"
-        console.print(f"  {mark}  {mean.value:.4f}  ({mean.low:.3f} – {mean.high:.3f})  {label}", soft_wrap=True)
+        line = f"  {mark}  {mean.value:.4f}  ({mean.low:.3f} – {mean.high:.3f})  {label}"
+        console.print(Text(line), soft_wrap=True)
     gain = found.gain
     if found.winner == found.baseline:
         console.print("the settings as they are won")
