@@ -64,7 +64,7 @@ class ExactIndex:
 
     def similarities(self, query: Vector, ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
         known, rows = self._scoped
-        wanted = np.unique(np.array(ids, np.int64))
+        wanted = np.array(sorted(set(ids)), np.int64)
         places = np.flatnonzero(np.isin(known, wanted, assume_unique=True))
         scores = _cosine(rows[places], query)
         return {ChunkId(int(known[place])): float(score) for place, score in zip(places, scores, strict=True)}

@@ -141,5 +141,11 @@ class Lexicon:
         return order, self.ids[order]
 
 
+def distinct(values: Ints) -> Ints:
+    """Each value once, ascending. (Without an inverse, np.unique imports numpy.ma: 30 ms of a cold start.)"""
+    once: Ints = np.unique(values, return_inverse=True)[0]
+    return once
+
+
 def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cutaway.index.lexicon import Ints, Lexicon, Postings
+from cutaway.index.lexicon import Ints, Lexicon, Postings, distinct
 from cutaway.index.schema import FIELD_COLUMNS
 from cutaway.model import ENTITY, KINDS, RowId
 from cutaway.notes.analyzer import Term
@@ -92,7 +92,7 @@ class Bm25:
 
     def matched_notes(self) -> int:
         """How many notes have a row that holds a term of the query."""
-        return len(np.unique(self.lexicon.notes[self._matched]))
+        return len(distinct(self.lexicon.notes[self._matched]))
 
     def ranked(self, k: int) -> tuple[Scored[RowId], ...]:
         """The k best rows; equal scores by kind and number."""
@@ -206,7 +206,7 @@ class _Use(NamedTuple):
 
 def _united(found: Sequence[tuple[Postings, Floats]]) -> tuple[Ints, Floats]:
     """All places of several postings, with their weighted counts added up."""
-    places = np.unique(np.concatenate([postings.places for postings, _ in found]))
+    places = distinct(np.concatenate([postings.places for postings, _ in found]))
     counts = np.zeros((len(places), len(FIELD_COLUMNS)))
     for postings, weights in found:
         counts[np.searchsorted(places, postings.places)] += postings.counts * weights

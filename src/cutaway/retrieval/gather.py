@@ -124,18 +124,15 @@ def _words(plan: Plan, reader: Reader, admission: Admission | None) -> Evidence:
 
 
 def _listed(plan: Plan, reader: Reader, admission: Admission | None) -> Evidence:
-    """What the conditions let in, where they are all there is."""
-    rows = admission.rows if admission else np.zeros(len(reader.lexicon), np.bool_)
-    places = np.flatnonzero(rows)
+    """What the conditions let in, where they are all there is: by path, each note's rows as they were read."""
+    lexicon = reader.lexicon
+    places = np.flatnonzero(admission.rows) if admission else np.zeros(0, np.int64)
     paths = {card.note: card.path for card in reader.catalog}
-    ordered = sorted(
-        zip(
-            (paths[NoteId(note)] for note in reader.lexicon.notes[places].tolist()),
-            reader.lexicon.rows(places),
-            strict=True,
-        )
-    )
-    listed = list_rows([row for _, row in ordered], k=plan.lexical_window)
+    notes, keys = lexicon.notes[places].tolist(), lexicon.ids[places].tolist()
+    ordered = sorted(zip((paths[note] for note in notes), keys, places.tolist(), strict=True))
+    if plan.group == "note":
+        ordered = list({path: (path, key, place) for path, key, place in reversed(ordered)}.values())[::-1]
+    listed = list_rows(lexicon.rows([place for *_, place in ordered]), k=len(ordered))
     return Evidence(lexical=listed, notes=_notes_of(listed, reader), admission=admission)
 
 

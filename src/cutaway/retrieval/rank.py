@@ -81,7 +81,9 @@ def first_seen(evidence: Evidence, window: tuple[Stage[Any], ...]) -> dict[RowId
 
 def _head(leg: Stage[K] | None, plan: Plan) -> Stage[K] | None:
     """The part of a leg that the prefix is ranked from."""
-    return leg if leg is None or len(leg.kept) <= plan.base else head(leg, base=plan.base)
+    if leg is None or plan.listing or len(leg.kept) <= plan.base:
+        return leg
+    return head(leg, base=plan.base)
 
 
 def _similar_rows(evidence: Evidence, near: Stage[ChunkId], plan: Plan) -> tuple[Stage[Any], ...]:

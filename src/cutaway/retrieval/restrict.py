@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cutaway.index.lexicon import distinct
 from cutaway.index.reader import Reader
 from cutaway.model import ENTITY, KINDS, NoteId
 from cutaway.notes.analyzer import Term
@@ -111,4 +112,4 @@ def _under(pattern: str, reader: Reader) -> list[NoteId]:
 
 
 def _notes(rows: Mask, notes: NDArray[np.int64]) -> int:
-    return len(np.unique(notes[rows]))
+    return len(distinct(notes[rows]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from cutaway import __version__
 from cutaway.faces.cli.eval_arguments import add_evaluation
@@ -13,9 +13,18 @@ from cutaway.faces.cli.eval_arguments import add_evaluation
 _Parsers = Any
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that knows what a stray minus may have been meant for."""
+
+    def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments: -"):
+            message += " (in a query, a minus leaves notes out: write it in quotes, as in 'bread -rye')"
+        super().error(message)
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of every command."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="cutaway",
         description="Hybrid search for Markdown notes that shows its work.",
         epilog="Start with: cutaway index FOLDER, then: cutaway search WORDS",
