@@ -34,6 +34,8 @@ DISGUISES = [
     "~~~ md\n- [fact] {}\n~~~",
     "    - [fact] {}",
     "- code\n\n      - [fact] {}",
+    "-     [fact] {}",
+    "- ```\n  [fact] {}\n  ```",
     "| a |\n|---|\n| - [fact] {} |",
     "<!-- - [fact] {} -->",
     "<!--\n- [fact] {}\n-->",

@@ -168,10 +168,12 @@ def _observations(note: Note) -> Iterator[Row]:
 
 
 def _observation(note: Note, item: Item, text: str) -> re.Match[str] | None:
-    """A list item that opens with a category; one that opens with a link or a task box has none."""
+    """A list item that opens with a category; one that opens with a link, code or a task box has none."""
     match = None if item.task else _OBSERVATION.fullmatch(text)
-    bracket = match and item.start + len(text[: match.start(1) - 1].encode())
-    return None if bracket in note.outline.link_starts else match
+    if match is None:
+        return None
+    bracket = item.start + len(text[: match.start(1) - 1].encode())
+    return None if bracket in note.outline.link_starts or covers(note.outline.code, bracket) else match
 
 
 def _relations(note: Note) -> Iterator[Row]:
