@@ -69,6 +69,17 @@ def test_headings_have_a_level_and_a_text(text: str, expected: list[tuple[int, s
     assert expected == headings(text)
 
 
+@pytest.mark.parametrize("written", ["# {}\n", "{}\n---\n", "{}\n===\n"])
+def test_a_heading_of_a_whole_paragraph_is_shortened_with_a_sign(written: str):
+    """
+    Every passage below carries its text: a long paragraph above a rule would be stored with each of them.
+    """
+    ((_, whole),) = headings(written.format("a" * 200))
+    ((_, cut),) = headings(written.format("word " * 20_000))
+
+    assert ("a" * 200, 200, "word…") == (whole, len(cut), cut[-5:])
+
+
 @LINE_ENDS
 @pytest.mark.parametrize(
     "disguise",

@@ -33,6 +33,7 @@ _BLOCKS = {"Paragraph", "CodeBlock", "HtmlBlock", "Heading", "BlockQuote", "List
 _HTML_COMMENTS = re.compile(r"(?:\s*<!--(?:(?!-->).)*-->)+\s*", re.DOTALL)
 _PERCENT_COMMENT = re.compile(r"(?:^|(?<=\n))[ \t]*(%%)(?:(?!%%)[\s\S])*%%[ \t]*(?=\r?\n|\Z)")
 _FORMULA = re.compile(r"(?:^|(?<=\n))[ \t]*(\$\$)(?:(?!\$\$|\n\s*\n)[\s\S])*\$\$[ \t]*(?=\r?\n|\Z)")
+_HEADING_CHARS = 200  # A rule makes a heading of any paragraph above it, and each passage below carries that.
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BEFORE_MARKER = re.compile(rb"[\s>]*")
 _WRAPPED = re.compile(r"\s*[\r\n][\s>]*|\s+")
@@ -188,6 +189,8 @@ class _Walk:
 
     def _heading(self, start: int, end: int) -> None:
         text = " ".join("".join(self.heading_words or ()).split())
+        if len(text) > _HEADING_CHARS:
+            text = f"{text[: _HEADING_CHARS - 1].rstrip()}…"
         self.heading_words = None
         if not self.containers:
             start = self._line_start(start)
