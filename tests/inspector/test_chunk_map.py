@@ -186,6 +186,35 @@ def test_rows_of_every_kind_are_listed_with_their_chunks(indexed: Path) -> None:
     assert held.readiness.total == held.readiness.ready == sum(map(len, held.chunks.values()))
 
 
+@pytest.mark.parametrize(
+    ("left_out", "reason"),
+    [
+        (f"data:image/png;base64,{'QUJD' * 50_000}", "data URI"),
+        ("<!-- a remark -->", "comment"),
+        ("%%\na remark\n%%", "comment"),
+        ("```compressed-json\nN4K\n```", "compressed drawing"),
+    ],
+    ids=["data URI", "HTML comment", "percent comment", "drawing"],
+)
+def test_what_is_left_out_is_listed_with_its_reason(home: Path, vault: Path, left_out: str, reason: str) -> None:
+    """By its bytes; no chunk has any of them."""
+    text = f"Before.\n\n![]({left_out})\n" if left_out.startswith("data:") else f"Before.\n\n{left_out}\n"
+    index_vault(home, write_vault(vault, {"n.md": text}), HashEmbedder())
+    skips = mapped(home, "n").note.skips
+
+    assert [left_out] == [text[skip.start : skip.end].strip() for skip in skips if skip.reason == reason]
+
+
+@pytest.mark.parametrize("yaml", ["tags: [a, b", "title: a: b", "when: 2024-13-45", "a: &x [*x]"])
+def test_what_is_wrong_with_the_frontmatter_of_a_note_is_said_with_it(home: Path, vault: Path, yaml: str) -> None:
+    """In words that name the fault; the rest of the note is there."""
+    index_vault(home, write_vault(vault, {"n.md": f"---\n{yaml}\n---\nwords"}), HashEmbedder())
+    held = mapped(home, "n")
+
+    assert str(held.note.problem).startswith("frontmatter is not valid YAML: ")
+    assert len("words") == held.covered
+
+
 # Freshness
 
 
@@ -233,7 +262,11 @@ def test_without_a_model_in_use_vectors_are_not_judged(indexed: Path) -> None:
     assert "fresh" == mapped(indexed, "cafe", None).freshness
 
 
-@pytest.mark.parametrize("note", ["", "---\nembed: false\n---\nwords"], ids=["empty", "opted out of embedding"])
+@pytest.mark.parametrize(
+    "note",
+    ["", " \n\t\r\n", "\ufeff", "---\ntitle: x\n---\n", "<!-- later -->\n", "---\nembed: false\n---\nwords"],
+    ids=["empty", "blank", "byte order mark", "frontmatter", "a comment", "opted out of embedding"],
+)
 def test_a_note_without_chunks_is_fresh(home: Path, vault: Path, note: str) -> None:
     """Nothing is missing where nothing is to be embedded."""
     index_vault(home, write_vault(vault, {"n.md": note}), HashEmbedder())

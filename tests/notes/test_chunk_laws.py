@@ -22,9 +22,23 @@ PIECES = [
     *("| a | b |\n|---|---|\n| 1 | 2 |\n", "<!-- c -->\n", "<!--", "-->", "%% c %%\n", "%%", "<div>\n", "[^1]: f\n"),
     *(f"![a](data:image/png;base64,{'QUJD' * 30})\n", "title: x\n", "tags: [a\n", "embed: false\n", "\ufeff", "\0"),
     *("One sentence here. ", "Another! ", "中文字。", "word ", "a" * 50, "e\u0301\u0301", "👨‍👩‍👧‍👦", "🏽", "\u200d"),
+    *("🇫🇷" * 9, "🇫", "a. \u0e33", "\u0600a", "\u1100\u1161", "क्ष", "x\ufe0f\u20e3"),
+    *("1. ", "\t- ", "-\t", ">", "````\n"),
+    *("$$\n", "$$", "[[T\nU]]", "key:: v\n", "<details>\n\n", "| a", "*a_", "[^1]", "```dataview\n"),
     *("\n", "\n\n", "\r\n", "\r", "\t", "\x0c", "\u2028", "\xa0"),
 ]
-markdown = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=40).map("".join)
+
+
+def inside(container: tuple[str, str], text: str) -> str:
+    """A text in a quote, an item or something indented: how its first line begins, and how the others."""
+    first, other = container
+    return first + text.replace("\n", f"\n{other}")
+
+
+CONTAINERS = [("> ", "> "), (">", ">"), ("- ", "  "), ("1. ", "   "), ("-\t", "\t"), ("\t", "\t"), ("> - ", ">\t")]
+plain = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=20).map("".join)
+nested = st.recursive(plain, lambda text: st.builds(inside, st.sampled_from(CONTAINERS), text), max_leaves=4)
+markdown = st.builds("{}{}".format, plain, nested) | st.lists(nested, max_size=3).map("\n".join)
 
 
 class CharTokenizer:

@@ -13,7 +13,15 @@ from cutaway.notes.frontmatter import Frontmatter, read_frontmatter
 BODY = "Body.\n"
 SIGNS = ["a: ", "b:\n", "- ", "? ", "\n", "\n  ", " ", ", ", "&x ", "*x", "<<: ", "> ", "---", *"[]{}|#'\"=~@\t\x07é"]
 TAGS = [f"!!{tag} " for tag in ("int", "bool", "float", "timestamp", "binary", "set", "omap", "null", "own")]
-SCALARS = ["1", "0x", "1.5", ".nan", "-.inf", "12:30", "2024-13-45", "yes"]
+SCALARS = ["1", "0x", "1.5", ".nan", "-.inf", "12:30", "2024-13-45", "yes", "9" * 200, ":59" * 200]
+LONG_NUMBERS = {
+    "decimal": "9" * 5_000,
+    "hexadecimal": "0x" + "f" * 5_000,
+    "octal": "0" + "7" * 6_000,
+    "binary": "0b" + "1" * 20_000,
+    "by sixties": "1" + ":59" * 3_000,
+    "by sixties with a fraction": "1" + ":59" * 300 + ".5",
+}
 yaml_texts = st.lists(st.sampled_from([*SIGNS, *TAGS, *SCALARS]) | st.text(max_size=3), max_size=12).map("".join)
 
 
@@ -89,7 +97,7 @@ def test_text_between_rules_is_text(text: str):
     [
         *("[a, b", "{a: b", "'open", "a: b", "@home", "2024-13-45", "!own x", "&x [*x]", "'\x07'", "*unknown"),
         *("!!timestamp never", "!!bool perhaps", "!!int ''", "!!int many", "!!binary é"),
-        *("9" * 5000, "[" * 5000 + "]" * 5000, "[" * 500 + "]" * 500),
+        *("[" * 5000 + "]" * 5000, "[" * 500 + "]" * 500),
     ],
     ids=lambda value: ascii(value)[:20],
 )
@@ -101,6 +109,16 @@ def test_frontmatter_that_is_no_valid_yaml_is_set_aside_and_named(value: str):
 
     assert (len(block(f"kind: note\ntitle: {value}")), {}) == (found.length, found.metadata)
     assert (found.problem or "").startswith("frontmatter is not valid YAML: ")
+
+
+@pytest.mark.parametrize("key", ["tags", "'tags'", '"tags"', "my-tags", "note.tags", "теги", "# a remark\n\ntags"])
+def test_broken_frontmatter_is_known_by_its_first_key(key: str):
+    """
+    However the key is spelled; what begins with anything else is prose between two rules.
+    """
+    found = read(f"{key}: [a, b")
+
+    assert (len(block(f"{key}: [a, b")), True) == (found.length, bool(found.problem))
 
 
 def test_a_problem_is_named_with_its_line_in_the_file():
@@ -120,6 +138,16 @@ def test_whatever_stands_between_the_dashes_it_can_be_read_and_stored(yaml: str)
     No content raises, and what was read can always be written as strict JSON.
     """
     assert json.dumps(read(f"key: {yaml}").metadata, allow_nan=False)
+
+
+@pytest.mark.parametrize("written", LONG_NUMBERS.values(), ids=LONG_NUMBERS.keys())
+def test_a_number_too_long_to_count_with_is_a_text(written: str):
+    """
+    Python refuses to write some of them, and the index stores what it reads: one such note would stop them all.
+    """
+    found = read(f"digest: {written}")
+
+    assert (written, None) == (json.loads(json.dumps(found.metadata))["digest"], found.problem)
 
 
 @pytest.mark.parametrize("levels", [5, 30])
@@ -163,6 +191,14 @@ def test_a_title_or_an_alias_is_what_was_written(written: str):
     assert (written, (written,)) == (found.text("title"), found.texts("aliases"))
 
 
+@pytest.mark.parametrize("yaml", ["title: |\n  Over\n  two", "title: >-\n  Over\n  two", 'title: "Over\\n  two"'])
+def test_a_title_is_one_line(yaml: str):
+    """
+    It is printed in lists, one line for each note.
+    """
+    assert "Over two" == read(yaml).text("title")
+
+
 @pytest.mark.parametrize("yaml", ["title:", "title: ''", "title: '  '", "title: [a]", "title: {a: b}", "other: x"])
 def test_a_value_that_is_no_text_is_none(yaml: str):
     """
@@ -181,6 +217,10 @@ def test_a_value_that_is_no_text_is_none(yaml: str):
         ("tags: [b, a, b, ' ', null]", ("b", "a")),
         ("tag: a\ntags: [b]", ("b", "a")),
         ("tags: 7", ("7",)),
+        ("tags: [[Note]]", ("Note",)),
+        ("tags:\n- [[A]]\n- [b, [c]]", ("A", "b", "c")),
+        ("tags:\n- Momentum: a law\n- b", ("Momentum: a law", "b")),
+        ("tags:\n- over\n  two lines", ("over two lines",)),
         ("tags: {a: b}", ()),
         ("tags:", ()),
         ("other: x", ()),

@@ -69,6 +69,17 @@ def test_headings_have_a_level_and_a_text(text: str, expected: list[tuple[int, s
     assert expected == headings(text)
 
 
+@pytest.mark.parametrize("written", ["# {}\n", "{}\n---\n", "{}\n===\n"])
+def test_a_heading_of_a_whole_paragraph_is_shortened_with_a_sign(written: str):
+    """
+    Every passage below carries its text: a long paragraph above a rule would be stored with each of them.
+    """
+    ((_, whole),) = headings(written.format("a" * 200))
+    ((_, cut),) = headings(written.format("word " * 20_000))
+
+    assert ("a" * 200, 200, "word…") == (whole, len(cut), cut[-5:])
+
+
 @LINE_ENDS
 @pytest.mark.parametrize(
     "disguise",
@@ -89,14 +100,26 @@ def test_headings_have_a_level_and_a_text(text: str, expected: list[tuple[int, s
         "%%\n\n# install\n\n%%\n",
         "[^1]: note\n\n    # install\n",
         "| a |\n|---|\n| # install |\n",
+        "$$\n# install\n$$\n",
+        "$$ x\n=\ny $$\n",
+        "$$\nx\n---\n$$\n",
+        "> $$\n> # install\n> $$\n",
     ],
     ids=ascii,
 )
 def test_what_looks_like_a_heading_inside_something_else_is_none(disguise: str, end: str):
     """
-    Code, quotes, list items, comments, HTML, footnotes and tables have no headings of the note.
+    Code, quotes, list items, comments, HTML, footnotes, tables and formulas have no headings of the note.
     """
     assert [(1, "Note")] == headings(f"# Note\n\n{disguise}".replace("\n", end))
+
+
+@pytest.mark.parametrize("text", ["$$ is money\n# Real\n", "$$ a\n\n# Real\n\nb $$\n", "```\n$$\n```\n# Real\n$$\n"])
+def test_no_heading_is_lost_because_a_text_speaks_of_money(text: str):
+    """
+    A formula has both its marks, and no blank line between them.
+    """
+    assert [(1, "Real")] == headings(text)
 
 
 @LINE_ENDS
@@ -120,6 +143,43 @@ def test_an_item_ends_its_own_words_where_a_nested_list_begins():
 
     assert ["- one\n  more\n", "- nested\n", "- two\n"] == [text[item.start : item.own_end] for item in items]
     assert ["- one\n  more\n  - nested\n", "- nested\n", "- two\n"] == [text[item.start : item.end] for item in items]
+
+
+@LINE_ENDS
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["- one", "\t- two", "\t\t- three", "\t- four", "- five"],
+        ["1. one", "\t1. two", "\t\t- three", "   - four"],
+        ["- one", "", "\t- two", "", "\t- three"],
+        ["- [ ] one", "\t- [x] two", "* three", "\t+ four"],
+        ["-\tone", "\t-\ttwo", "    - three", "- four"],
+        ["- öne 🐘", "\t- twö", "\t\t- thrée"],
+    ],
+    ids=ascii,
+)
+def test_an_item_begins_at_its_own_marker_however_it_is_indented(lines: list[str], end: str):
+    """
+    Not on the line before it: tabs are as good as spaces.
+    """
+    items = sorted(seen("".join(line + end for line in lines)).items)
+    found = texts("".join(line + end for line in lines), [Span(item.start, item.own_end) for item in items])
+
+    assert [line.strip() for line in lines if line] == [text.strip() for text in found]
+    assert [] == [text for text in found if text != text.lstrip()]
+
+
+@LINE_ENDS
+@pytest.mark.parametrize("indent", ["  ", "\t"], ids=["spaces", "tab"])
+@pytest.mark.parametrize("quote", ["", "> ", ">> ", ">"], ids=["plain", "quoted", "quoted twice", "quoted closely"])
+def test_a_nested_list_is_cut_between_its_lines(quote: str, indent: str, end: str):
+    """
+    Every item is a place to cut, and there is no other.
+    """
+    lines = [f"{quote}{line}{end}" for line in ("- one", f"{indent}- two", f"{indent}{indent}- three", "- four")]
+    starts = {len("".join(lines[:place])) for place in range(len(lines))}
+
+    assert starts == set(seen("".join(lines)).cuts)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +222,25 @@ def test_a_wikilink_is_read_in_its_parts(written: str, expected: tuple[object, .
     (link,) = seen(text).links
 
     assert Wikilink(3, 3 + len(written), *expected) == link
+
+
+@LINE_ENDS
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("[[Near\nfield]]", ("Near field", None, None)),
+        ("[[Note#Some\n  part|the\n  words]]", ("Note", "Some part", "the words")),
+        ("> [[Near\n> field|the\n> words]]", ("Near field", None, "the words")),
+        ("- > [[Near\n  > field]]", ("Near field", None, None)),
+    ],
+)
+def test_a_wikilink_that_is_wrapped_says_the_same(written: str, expected: tuple[object, ...], end: str):
+    """
+    Editors break long lines; a line end is a space, and the mark of a quote is no part of a name.
+    """
+    (link,) = seen(written.replace("\n", end)).links
+
+    assert expected == (link.target, link.section, link.alias)
 
 
 def test_a_wikilink_in_a_table_may_hide_its_bar():

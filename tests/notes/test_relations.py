@@ -7,6 +7,8 @@ import pytest
 from cutaway.model import RELATION
 from cutaway.notes.rows import Row, parse
 
+LINE_ENDS = pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
+
 
 def relations(text: str) -> list[Row]:
     return [row for row in parse("a.md", text.encode()).rows if row.kind == RELATION]
@@ -27,6 +29,9 @@ def titles(text: str) -> list[str]:
         ("+ relates_to [[a/b/Target]]", "relates_to → a/b/Target"),
         ("- **uses**: [[Target]]", "uses → Target"),
         ("- uses [[Target]]\n  (goes on)", "uses → Target"),
+        ("- uses [[Long\n  Target]]", "uses → Long Target"),
+        ("- what it\n  uses [[Target]]", "links_to → Target"),
+        ("- a\n\t- uses [[Target]]", "uses → Target"),
         ("- [[Target]]", "links_to → Target"),
         ("- [ ] uses [[Target]]", "links_to → Target"),
         ("- uses [[Target]] for its speed", "links_to → Target"),
@@ -38,11 +43,12 @@ def titles(text: str) -> list[str]:
         ("| [[Target\\|Alias]] |\n|---|", "links_to → Target"),
     ],
 )
-def test_a_wikilink_is_a_relation_of_the_type_its_list_item_names(written: str, expected: str):
+@LINE_ENDS
+def test_a_wikilink_is_a_relation_of_the_type_its_list_item_names(written: str, expected: str, end: str):
     """
     A short list item that says a type, a target and perhaps a context; any other link is `links_to`.
     """
-    assert [expected] == titles(f"{written}\n")
+    assert [expected] == titles(f"{written}\n".replace("\n", end))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +70,7 @@ def test_what_points_at_no_other_note_in_words_is_no_relation(written: str):
     assert [] == titles(f"{written}\n")
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
+@LINE_ENDS
 def test_a_relation_is_found_by_its_type_target_alias_and_context(end: str):
     """
     All that its line says is searchable, and its bytes are that line.

@@ -34,6 +34,8 @@ DISGUISES = [
     "~~~ md\n- [fact] {}\n~~~",
     "    - [fact] {}",
     "- code\n\n      - [fact] {}",
+    "-     [fact] {}",
+    "- ```\n  [fact] {}\n  ```",
     "| a |\n|---|\n| - [fact] {} |",
     "<!-- - [fact] {} -->",
     "<!--\n- [fact] {}\n-->",
@@ -46,6 +48,11 @@ DISGUISES = [
     "Text, then - [fact] {}",
     "\\- [fact] {}",
     "-[fact] {}",
+    "- a\n\t> - [fact] {}",
+    "# {} #tag",
+    "Fixes issue #123 {}",
+    "- Fixes #123 {} #tag",
+    "- [[{}]] #tag",
 ]
 
 
@@ -111,14 +118,28 @@ def test_continuation_lines_belong_to_the_observation(end: str):
     assert f"- [fact] one{end}  two{end}three{end}{end}  four" == text[row.span.start : row.span.end].rstrip()
 
 
-def test_an_observation_ends_where_the_next_one_begins():
+@LINE_ENDS
+@pytest.mark.parametrize("indent", ["  ", "\t"], ids=["spaces", "tab"])
+def test_an_observation_ends_where_the_next_one_begins(indent: str, end: str):
     """
     A nested observation is its own row and not also a part of the one above; plain points are a part.
     """
-    text = "- [fact] parent\n  - plain\n  - [idea] child\n- [fact] last\n"
+    expected = [f"- [fact] parent\n{indent}- plain\n", f"{indent}- [idea] child\n", "- [fact] last\n"]
+    text = "".join(expected).replace("\n", end)
 
-    assert ["- [fact] parent\n  - plain\n", "  - [idea] child\n", "- [fact] last\n"] == [
-        text[row.span.start : row.span.end] for row in observations(text)
+    assert expected == [text[row.span.start : row.span.end].replace(end, "\n") for row in observations(text)]
+
+
+@LINE_ENDS
+@pytest.mark.parametrize("indent", ["  ", "\t", "    "], ids=["spaces", "tab", "many spaces"])
+def test_an_observation_holds_nothing_of_the_point_it_stands_under(indent: str, end: str):
+    """
+    Its first line is its own.
+    """
+    text = f"- point{end}{indent}- [fact] one{end}{indent}{indent}- [fact] two{end}"
+
+    assert [f"{indent}- [fact] one", f"{indent}{indent}- [fact] two"] == [
+        text[row.span.start : row.span.end].rstrip() for row in observations(text)
     ]
 
 
@@ -189,6 +210,7 @@ def test_the_notes_own_row_can_be_found_by_every_name_it_has():
         ("# Title #tag\n\n> #quoted\n\n- #item\n", ("tag", "quoted", "item")),
         ("`#code`\n\n```\n#fence\n```\n\n    #indented\n", ()),
         ("<!-- #hidden -->\n\n%% #hidden %%\n", ()),
+        ("amid <!-- #hidden --> text, <b title=' #hidden'>bold</b> #shown\n", ("shown",)),
         ("Fixes #123, C#, a#b, #, ##x, https://e.org/#part\n", ()),
         ("[jump](#install) and [[#Section]] and [[Note#Part]]\n", ()),
     ],

@@ -16,7 +16,7 @@ from cutaway.notes.rows import Note, Row
 from cutaway.notes.spans import remaining
 from cutaway.notes.tokenizer import Tokenizer
 
-CHUNK_FORMAT = "structure/v3"
+CHUNK_FORMAT = "structure/v4"
 
 
 class Chunk(NamedTuple):

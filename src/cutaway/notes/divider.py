@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,8 @@ from cutaway.notes.rows import Note
 from cutaway.notes.tokenizer import Tokenizer
 
 _SENTENCE, _NEWLINE = CODE_LINE + 1, CODE_LINE + 2
-_STICKS = r"\p{M}\p{Grapheme_Extend}\p{EMod}\u200d"  # never begins a passage: it belongs to the sign before it
+# Never begins a passage: it belongs to the sign before it.
+_STICKS = r"\p{M}\p{Grapheme_Extend}\p{GCB=SpacingMark}\p{EMod}\u200d"
 _TEXT_CUTS = {
     # A full stop ends a sentence before a capital, or behind a word too long for an abbreviation.
     _SENTENCE: regex.compile(
@@ -28,6 +30,7 @@ _TEXT_CUTS = {
 }
 _SPACE = regex.compile(rf"\s+(?![\n{_STICKS}])")
 _GRAPHEME = regex.compile(r"\X")
+_WORD = re.compile(rb"\S")
 _CONTEXT_CHARS = 160
 _TINY_SHARE = 4
 HeadingPath = tuple[Heading, ...]
@@ -47,7 +50,8 @@ class Divider:
     def __init__(self, note: Note, tokenizer: Tokenizer | None, settings: ChunkSettings) -> None:
         self.note, self.source = note, note.source
         self.tokenizer, self.settings = tokenizer, settings
-        self.cuts = _cuts_by_level(note)
+        self.texts = _first_words(note)
+        self.cuts = self._cuts_by_level()
         self.paths = _heading_paths(note)
         self.starts = array("Q", _token_starts(self.source.text, tokenizer, settings))
         self.budget = self._token_budget()
@@ -122,12 +126,9 @@ class Divider:
         spaces = [match.end() for match in _SPACE.finditer(text, position, furthest) if match.end() < furthest]
         if spaces:
             return int(spaces[-1])
-        cut = position
-        for grapheme in _GRAPHEME.finditer(text, position, furthest + 1):
-            if grapheme.end() > furthest:
-                break
-            cut = grapheme.end()
-        return cut if cut > position else furthest
+        # Of a slice: among flags, a sign is told from its neighbours by counting back to the start of the text.
+        ends = (position + grapheme.end() for grapheme in _GRAPHEME.finditer(text[position : furthest + 1]))
+        return max(takewhile(lambda end: end <= furthest, ends), default=furthest)
 
     def _furthest(self, position: int, max_chars: int) -> int:
         """The last character a passage from *position* may reach, by characters and by tokens."""
@@ -150,7 +151,20 @@ class Divider:
         start, end = self.source.char(span.start), self.source.char(span.end)
         found = (match.end() for match in pattern.finditer(self.source.text, start, end))
         cuts = (self.source.byte(cut) for cut in found if cut < end)
-        return [cut for cut in cuts if not _behind_heading(self.note, cut)]
+        return [cut for cut in cuts if not self._behind_heading(cut)]
+
+    def _cuts_by_level(self) -> dict[int, list[int]]:
+        """Where the structure allows a cut; never right behind a heading, which stays with its text."""
+        levels: dict[int, list[int]] = {}
+        for position, level in sorted(self.note.outline.cuts.items()):
+            if level < BLOCK or not self._behind_heading(position):
+                levels.setdefault(level, []).append(position)
+        return levels
+
+    def _behind_heading(self, position: int) -> bool:
+        """Whether only white space stands between a heading and this place."""
+        place = bisect_left(self.note.outline.headings, (position,)) - 1
+        return place >= 0 and position <= self.texts[place]
 
     def _passage(self, span: Span) -> Passage:
         text = self.source.slice(*span)
@@ -208,20 +222,10 @@ def _token_starts(text: str, tokenizer: Tokenizer | None, settings: ChunkSetting
     return tokenizer.starts(text)
 
 
-def _cuts_by_level(note: Note) -> dict[int, list[int]]:
-    """Where the structure allows a cut; never right behind a heading, which stays with its text."""
-    levels: dict[int, list[int]] = {}
-    for position, level in sorted(note.outline.cuts.items()):
-        if level < BLOCK or not _behind_heading(note, position):
-            levels.setdefault(level, []).append(position)
-    return levels
-
-
-def _behind_heading(note: Note, position: int) -> bool:
-    """Whether only white space stands between a heading and this place."""
-    headings = note.outline.headings
-    place = bisect_left(headings, (position,)) - 1
-    return place >= 0 and not note.source.raw[headings[place].end : position].strip()
+def _first_words(note: Note) -> list[int]:
+    """For each heading, where the text below it begins."""
+    found = (_WORD.search(note.source.raw, heading.end) for heading in note.outline.headings)
+    return [word.start() if word else len(note.source) for word in found]
 
 
 def _heading_paths(note: Note) -> list[HeadingPath]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +20,9 @@ except ImportError:  # a PyYAML built without libyaml
     from yaml import SafeLoader as Loader  # type: ignore[assignment]
 
 _BLOCK = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)(?:^|(?<=\n))(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_KEY = re.compile(r"\s*(?:#[^\n]*\n\s*)*[\w-]+[ \t]*:(?:[ \t]|\r?\n|\Z)")
+_KEY = re.compile(r"""\s*(?:#[^\n]*\n\s*)*(["']?)[\w.-]+\1[ \t]*:(?:[ \t]|\r?\n|\Z)""")
 _MAX_VALUES = 10_000
+_MAX_DIGITS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,9 @@ class Frontmatter:
     """The same with every value as it was written: a title ``1.10`` or ``No`` is a text, not a number or a no."""
 
     def text(self, key: str) -> str | None:
-        """A value as the text it was written as, or None where it is none, a list or a mapping."""
+        """A value as the text it was written as, on one line; None where it is none, a list or a mapping."""
         value = self._written(key)
-        return value.strip() or None if isinstance(value, str) else None
+        return " ".join(value.split()) or None if isinstance(value, str) else None
 
     def texts(self, *keys: str) -> tuple[str, ...]:
         """The values under any of *keys*, as a list; one string may hold several, by comma."""
@@ -61,7 +62,19 @@ class _Loader(Loader):
         """Leave `<<` a key like any other."""
 
 
+def _number(read: Callable[[Any, yaml.ScalarNode], float]) -> Callable[[Any, yaml.ScalarNode], Any]:
+    """A number; one so long that Python would not write it, or take minutes to read it, stays a text."""
+
+    def constructed(loader: Any, node: yaml.ScalarNode) -> Any:
+        written = loader.construct_scalar(node)
+        return written if len(written) > _MAX_DIGITS else read(loader, node)
+
+    return constructed
+
+
 _Loader.add_constructor("tag:yaml.org,2002:merge", lambda *_: "<<")
+_Loader.add_constructor("tag:yaml.org,2002:int", _number(Loader.construct_yaml_int))
+_Loader.add_constructor("tag:yaml.org,2002:float", _number(Loader.construct_yaml_float))
 
 
 def read_frontmatter(text: str) -> Frontmatter:
@@ -115,11 +128,18 @@ def _listed(value: Any) -> Iterator[str]:
         case str():
             yield from (part.strip() for part in value.split(",") if part.strip())
         case list():
-            yield from (str(part).strip() for part in value if part is not None and str(part).strip())
-        case None | dict():
-            return
-        case _:
-            yield str(value)
+            yield from (text for part in value for text in _texts(part))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts of one element of a list: `[[Note]]` is a list in a list, `- Note: more` a mapping in one."""
+    match value:
+        case list():
+            yield from (text for part in value for text in _texts(part))
+        case dict():
+            yield from (f"{key}: {held}".strip() for key, held in value.items() if isinstance(held, str))
+        case str() if value.strip():
+            yield " ".join(value.split())
 
 
 def _sentence(error: Exception) -> str:

@@ -7,6 +7,7 @@ wikilinks, every event with its byte range).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -30,8 +31,12 @@ _OPTIONS = (
 _CONTAINERS = frozenset({"BlockQuote", "List", "FootnoteDefinition", "Table"})
 _BLOCKS = {"Paragraph", "CodeBlock", "HtmlBlock", "Heading", "BlockQuote", "List", "Table", "FootnoteDefinition"}
 _HTML_COMMENTS = re.compile(r"(?:\s*<!--(?:(?!-->).)*-->)+\s*", re.DOTALL)
-_PERCENT_COMMENT = re.compile(r"(?:^|(?<=\n))[ \t]*%%(?:(?!%%)[\s\S])*%%[ \t]*(?=\r?\n|\Z)")
+_PERCENT_COMMENT = re.compile(r"(?:^|(?<=\n))[ \t]*(%%)(?:(?!%%)[\s\S])*%%[ \t]*(?=\r?\n|\Z)")
+_FORMULA = re.compile(r"(?:^|(?<=\n))[ \t]*(\$\$)(?:(?!\$\$|\n\s*\n)[\s\S])*\$\$[ \t]*(?=\r?\n|\Z)")
+_HEADING_CHARS = 200  # A rule makes a heading of any paragraph above it, and each passage below carries that.
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_BEFORE_MARKER = re.compile(rb"[\s>]*")
+_WRAPPED = re.compile(r"\s*[\r\n][\s>]*|\s+")
 
 
 class Heading(NamedTuple):
@@ -87,12 +92,20 @@ def outline(source: Source, start: int) -> Outline:
     for event, where in pyromark.events_with_range(body, options=_OPTIONS):
         walk.step(event, start + where["start"], start + where["end"])
     seen = walk.outline
-    for match in _PERCENT_COMMENT.finditer(body):
-        first, end = match.start() + match[0].index("%"), match.end()
-        if not covers(seen.code, source.byte(lead + first)):
-            seen.comments.append(Span(source.byte(lead + match.start()), source.byte(lead + end)))
-    seen.comments.sort()
-    seen.headings = [heading for heading in seen.headings if not covers(seen.comments, heading.start)]
+
+    def written(pattern: re.Pattern[str]) -> Iterator[Span]:
+        for match in pattern.finditer(body):
+            first, start, end = (source.byte(lead + place) for place in (match.start(1), match.start(), match.end()))
+            if not covers(seen.code, first):
+                yield Span(start, end)
+
+    seen.comments = sorted((*seen.comments, *written(_PERCENT_COMMENT)))
+    formulas = list(written(_FORMULA))
+    seen.headings = [
+        heading
+        for heading in seen.headings
+        if not covers(seen.comments, heading.start) and not covers(formulas, heading.start)
+    ]
     return seen
 
 
@@ -113,13 +126,14 @@ class _Walk:
         if isinstance(event, str):
             if event == "Rule":
                 self._cut(start)
-            if event in ("SoftBreak", "HardBreak") and self.heading_words is not None:
-                self.heading_words.append(" ")
+            if event in ("SoftBreak", "HardBreak"):
+                self._say(" ")
             return
         ((kind, payload),) = event.items()
         match kind:
             case "Start":
                 name, detail = _tag(payload)
+                start = self._marker(name, start)
                 self._open(name, detail, start, end)
                 self.containers += name in _CONTAINERS
                 self.quotes += name == "BlockQuote"
@@ -127,9 +141,11 @@ class _Walk:
                 name, _ = _tag(payload)
                 self.containers -= name in _CONTAINERS
                 self.quotes -= name == "BlockQuote"
-                self._close(name, start, end)
+                self._close(name, self._marker(name, start), end)
             case "Text" | "Code" | "InlineMath" | "DisplayMath":
                 self._words(kind, payload, start, end)
+            case "InlineHtml":
+                self.outline.code.append(Span(start, end))
             case "TaskListMarker" if self.open_items:
                 self.open_items[-1]["task"] = True
 
@@ -167,12 +183,14 @@ class _Walk:
                     self.outline.items.append(Item(start, own_end, end, item["task"]))
             case "Link" | "Image" if self.link_words is not None:
                 link = self.outline.links[-1]
-                alias = "".join(self.link_words).strip()
+                alias = " ".join("".join(self.link_words).split())
                 self.outline.links[-1] = link._replace(alias=alias) if link.alias is not None else link
                 self.link_words = None
 
     def _heading(self, start: int, end: int) -> None:
         text = " ".join("".join(self.heading_words or ()).split())
+        if len(text) > _HEADING_CHARS:
+            text = f"{text[: _HEADING_CHARS - 1].rstrip()}…"
         self.heading_words = None
         if not self.containers:
             start = self._line_start(start)
@@ -181,14 +199,16 @@ class _Walk:
     def _words(self, kind: str, payload: str, start: int, end: int) -> None:
         if kind == "Code":
             self.outline.code.append(Span(start, end))
-        if self.heading_words is not None:
-            self.heading_words.append(payload)
-        if self.link_words is not None:
-            self.link_words.append(payload)
+        self._say(payload)
+
+    def _say(self, words: str) -> None:
+        for heard in (self.heading_words, self.link_words):
+            if heard is not None:
+                heard.append(words)
 
     def _link(self, detail: Any, start: int, end: int, embed: bool) -> None:
         # In a table the bar is written `\|`; the parser leaves the backslash with the target.
-        address = str(detail["dest_url"]).rstrip("\\").strip()
+        address = _WRAPPED.sub(" ", str(detail["dest_url"]).rstrip("\\"))
         target, _, section = address.partition("#")
         alias = "" if detail["link_type"]["WikiLink"]["has_pothole"] else None
         self.outline.links.append(Wikilink(start, end, target.strip(), section.strip() or None, alias, embed))
@@ -207,6 +227,13 @@ class _Walk:
 
     def _cut(self, start: int) -> None:
         self.outline.cut(self._line_start(start), NESTED if self.containers else BLOCK)
+
+    def _marker(self, name: str, start: int) -> int:
+        """Where a list or an item begins: behind a tab, the parser may place it on the line before."""
+        if name not in ("List", "Item"):
+            return start
+        match = _BEFORE_MARKER.match(self.source.raw, start)
+        return match.end() if match else start
 
     def _line_start(self, position: int) -> int:
         return max(self.start, self.source.line_start(position))

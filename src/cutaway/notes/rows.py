@@ -19,9 +19,9 @@ from cutaway.notes.spans import apart, covers, remaining
 
 # A category has letters and more than one character: `[ ]`, `[x]` and `[?]` are task boxes,
 # `[00:11]` is a clock. White space must follow, so `[text](url)` is a link.
-_OBSERVATION = re.compile(r"\s*(?:[-*+]|\d+[.)])[ \t]+\[([^\W\d_][^\[\]\n:|^]+)\][ \t]+(\S.*)", re.DOTALL)
+_OBSERVATION = re.compile(r"\s*(?:[-*+]|\d+[.)])[ \t]+\[([^\W\d_][^\[\]\r\n:|^]+)\][ \t]+(\S.*)", re.DOTALL)
 _RELATION = re.compile(
-    r"\s*[-*+][ \t]+((?:[^\[\]\s](?:[^\[\]\n]*[^\[\]\s])?)?)[ \t]*\[\[[^\[\]\n]+\]\](?:\s*\((.*)\))?\s*", re.DOTALL
+    r"\s*[-*+][ \t]+((?:[^\[\]\s](?:[^\[\]\r\n]*[^\[\]\s])?)?)[ \t]*\[\[[^\[\]]+\]\](?:\s*\((.*)\))?\s*", re.DOTALL
 )
 _TAG = re.compile(r"(?:(?<=\s)|(?<=(?<!\])\()|(?<=(?<!\[)\[)|^)#([\w/-]*[^\W\d_][\w/-]*)")
 # An address that holds its data: base64, wrapped or not, or long percent-encoding. The words around it stay.
@@ -172,10 +172,12 @@ def _observations(note: Note) -> Iterator[Row]:
 
 
 def _observation(note: Note, item: Item, text: str) -> re.Match[str] | None:
-    """A list item that opens with a category; one that opens with a link or a task box has none."""
+    """A list item that opens with a category; one that opens with a link, code or a task box has none."""
     match = None if item.task else _OBSERVATION.fullmatch(text)
-    bracket = match and item.start + len(text[: match.start(1) - 1].encode())
-    return None if bracket in note.outline.link_starts else match
+    if match is None:
+        return None
+    bracket = item.start + len(text[: match.start(1) - 1].encode())
+    return None if bracket in note.outline.link_starts or covers(note.outline.code, bracket) else match
 
 
 def _relations(note: Note) -> Iterator[Row]:
