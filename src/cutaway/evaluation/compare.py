@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from cutaway.errors import UsageError
 from cutaway.evaluation.measures import Difference, Measure, difference
 from cutaway.evaluation.runs import Run, TopicRun
+from cutaway.inspector.diff import first_difference
 
 
 class Compared(NamedTuple):
@@ -109,32 +110,6 @@ def _moved(document: str, before: TopicRun, after: TopicRun) -> Moved:
         after=_rank(document, after),
         stage=first_difference(*trails),
     )
-
-
-def first_difference(a: Mapping[str, int], b: Mapping[str, int]) -> str | None:
-    """The first stage after which a document's ranks differ.
-
-    Stages that only one run has cannot be compared themselves; where some stand right before the
-    first difference that can, they made it, and both sides are named: ``fuse / fuse_ranks``.
-    """
-    for stage in _shared(a, b):
-        if a.get(stage) != b.get(stage):
-            own = [_last_before(stage, one, other) for one, other in ((a, b), (b, a))]
-            return " / ".join(name or "—" for name in own) if any(own) else stage
-    return next((stage for stage in [*a, *b] if (stage in a) != (stage in b)), None)
-
-
-def _shared(a: Mapping[str, int], b: Mapping[str, int]) -> list[str]:
-    """Stages both have, and last of all any that only one has: the document fell before it in the other."""
-    both = [stage for stage in a if stage in b]
-    return both or list(dict.fromkeys([*a, *b]))
-
-
-def _last_before(stage: str, one: Mapping[str, int], other: Mapping[str, int]) -> str | None:
-    """The stage right before this one, where the other run does not have it."""
-    names = list(one)
-    before = names[names.index(stage) - 1] if stage in names and names.index(stage) else None
-    return before if before is not None and before not in other else None
 
 
 def _rank(document: str, run: TopicRun) -> int | None:

@@ -12,7 +12,7 @@ from cutaway.evaluation.judged import JudgedSet, Topic
 from cutaway.evaluation.measures import RANKED, Mean, Measure, mean
 from cutaway.index.reader import Reader
 from cutaway.model import NoteId, RowId, Span
-from cutaway.models.embedder import Embedder
+from cutaway.models.embedder import Remembering
 from cutaway.retrieval.gather import Evidence, gather
 from cutaway.retrieval.pipeline import Answer, answered, usable
 from cutaway.retrieval.plan import MAX_RESULTS, Models, Request, make_plan
@@ -138,7 +138,7 @@ def ran(
     """
     models = usable(models, reader)
     if not isinstance(models.embedder, str):
-        models = replace(models, embedder=_Remembering(models.embedder))
+        models = replace(models, embedder=Remembering(models.embedder))
     topics = judged.evaluable()
     results: dict[str, list[TopicRun]] = {label: [] for label in variants}
     last: dict[str, Answer] = {}
@@ -259,18 +259,3 @@ def _run(label: str, settings: Settings, last: Answer | None, topics: Sequence[T
     }
     values = settings.model_dump(mode="json", exclude={"rerank_key"})
     return Run(label, last.formula if last else "", values, identities, tuple(topics))
-
-
-class _Remembering:
-    """An embedder that embeds each query once."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._vectors: dict[str, Any] = {}
-        self.identity, self.dimension, self.tokenizer = embedder.identity, embedder.dimension, embedder.tokenizer
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        (text,) = texts
-        if text not in self._vectors:
-            self._vectors = {text: self._embedder.embed(texts)}
-        return self._vectors[text]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Literal
 
 from pydantic import Field
 
+from cutaway.faces.rerankings import RerankOut
 from cutaway.faces.schemas import ConditionOut, DegradedOut, HitOut, Out, RowOut, SearchOut
 from cutaway.index.cards import NoteCard
 from cutaway.index.schema import FIELD_COLUMNS
-from cutaway.inspector.journeys import Candidate, candidates
-from cutaway.inspector.reranking import reranked
+from cutaway.inspector.journeys import Candidate, candidates, misses
+from cutaway.model import NoteId
 from cutaway.retrieval.pipeline import Answer
 from cutaway.retrieval.tracing import Stage
 
@@ -36,7 +39,7 @@ class StageOut(Out):
             kept=len(stage.kept),
             dropped=len(stage.dropped),
             reasons=dict(Counter(out.reason for out in stage.dropped)),
-            settings=dict(stage.settings),
+            settings=plain(dict(stage.settings)),
             remark=stage.remark,
             ms=round(stage.seconds * 1000, 3),
         )
@@ -95,6 +98,7 @@ class CandidateOut(Out):
     """A row that some stage saw, and its whole way."""
 
     row: RowOut
+    project: str
     path: str
     title: str
     fate: FateOut
@@ -102,11 +106,18 @@ class CandidateOut(Out):
     chunks: tuple[CandidateChunkOut, ...]
     terms: tuple[TermOut, ...]
 
+    @property
+    def label(self) -> str:
+        """What the row is called where searches are compared: its note, and the row where that is no note."""
+        row = "" if self.row.kind == "entity" else f" {self.row.kind} {self.row.id}"
+        return f"{self.project}:{self.path}{row}"
+
     @classmethod
     def of(cls, answer: Answer, candidate: Candidate, note: NoteCard) -> CandidateOut:
         entries = answer.evidence.entries
         return cls(
             row=RowOut.of(candidate.row),
+            project=note.project.name,
             path=note.path,
             title=note.title,
             fate=FateOut(**candidate.fate._asdict()),
@@ -124,74 +135,34 @@ class CandidateOut(Out):
         )
 
 
-class PlaceOut(Out):
-    rank: int
-    score: float
+class BaselineOut(Out):
+    """What similarity means here: a cosine no better than the mean is no evidence."""
+
+    mean: float
+    vectors: int
 
 
-class MovementOut(Out):
-    """A result that the cross-encoder read. Score and rank before and after stand side by side."""
-
-    row: RowOut
-    before: PlaceOut
-    rerank: PlaceOut = Field(description="Among the results read; the score is in [0, 1].")
-    after: PlaceOut
-    moved: int = Field(description="Places risen; below zero where it fell.")
-    remembered: bool = Field(description="Whether the score came from the cache.")
-
-
-class RerankOut(Out):
-    """What reranking did, and why."""
-
-    applied: bool
-    why: str = Field(description="Why it was wanted, or not.")
-    model: str | None = Field(description="Identity of the cross-encoder that was asked.")
-    formula: str
-    weight: float
-    depth: int
-    prefix: int = Field(description="Results it read. A deeper page never changes which.")
-    tail: int = Field(description="Results behind them, in the order they had.")
-    remembered: int = Field(description="Scores that came from the cache.")
-    ms: float | None = Field(description="What its one call took.")
-    stable_prefix_refetched: Literal[False] = Field(
-        False, description="The prefix is ranked from the head of the same one retrieval; nothing is read twice."
-    )
-    fallback: str | None = Field(description="Why the fused order stands although reranking was wanted.")
-    movements: tuple[MovementOut, ...]
-
-    @classmethod
-    def of(cls, answer: Answer) -> RerankOut:
-        plan, found = answer.plan.reranking, reranked(answer)
-        return cls(
-            applied=answer.reranked,
-            prefix=len(found.movements),
-            tail=found.tail,
-            remembered=sum(movement.remembered for movement in found.movements),
-            ms=None if found.seconds is None else round(found.seconds * 1000, 3),
-            fallback=found.fallback,
-            movements=tuple(
-                MovementOut(
-                    row=RowOut.of(movement.row),
-                    before=PlaceOut(**movement.before._asdict()),
-                    rerank=PlaceOut(**movement.read._asdict()),
-                    after=PlaceOut(**movement.after._asdict()),
-                    moved=movement.moved,
-                    remembered=movement.remembered,
-                )
-                for movement in found.movements
-            ),
-            **{name: getattr(plan, name) for name in ("why", "model", "formula", "weight", "depth")},
-        )
+VERSION = "cutaway-trace/1"
 
 
 class TraceOut(Out):
-    """A search as it was executed."""
+    """A search as it was executed. Saved, it can be shown again and compared with others."""
 
+    version: Literal["cutaway-trace/1"] = Field(
+        "cutaway-trace/1", description="Changes when what is written here changes."
+    )
+    redacted: bool = Field(False, description="Whether the texts of notes were left out.")
+    query: str
+    mode: str
     plan: dict[str, Any]
     formula: str = Field(description="What `score` is, with its version.")
     rerank: RerankOut
     stages: tuple[StageOut, ...]
+    baseline: BaselineOut | None = Field(description="Null where no vectors were read.")
     candidates: tuple[CandidateOut, ...]
+    misses: tuple[RowOut, ...] = Field(
+        description="Candidates whose note (or row) is on no page up to this one's end, nearest first."
+    )
     hits: tuple[HitOut, ...]
     total: int
     total_is_exact: bool
@@ -206,14 +177,18 @@ class TraceOut(Out):
     bounded: str = "candidates are those inside the windows; nothing beyond them was read"
 
     @classmethod
-    def of(cls, answer: Answer, notes: dict[Any, NoteCard]) -> TraceOut:
+    def of(cls, answer: Answer, notes: Mapping[NoteId, NoteCard]) -> TraceOut:
         shown = SearchOut.of(answer)
         return cls(
+            query=answer.plan.text,
+            mode=answer.plan.mode,
             plan=plan_values(answer),
             formula=answer.formula,
             rerank=RerankOut.of(answer),
             stages=tuple(StageOut.of(stage) for stage in answer.stages),
             candidates=tuple(CandidateOut.of(answer, seen, notes[seen.note]) for seen in candidates(answer)),
+            misses=tuple(RowOut.of(missed.row) for missed in misses(answer)),
+            baseline=BaselineOut(**asdict(answer.evidence.baseline)) if answer.evidence.nearest else None,
             terms=QueryTermOut.all_of(answer),
             **{
                 name: getattr(shown, name)
@@ -233,7 +208,21 @@ def plan_values(answer: Answer) -> dict[str, Any]:
     words = {name: [str(term) for term in getattr(plan, name)] for name in ("terms", "set_aside")}
     values["conditions"] = [condition.said for condition in plan.conditions]
     weighting = {**plan.weighting._asdict(), "fields": dict(zip(FIELD_COLUMNS, plan.weighting.fields, strict=True))}
-    return {**values, **nested, **words, "weighting": weighting, "reranking": plan.reranking._asdict()}
+    made: dict[str, Any] = plain(
+        {**values, **nested, **words, "weighting": weighting, "reranking": plan.reranking._asdict()}
+    )
+    return made
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON gives it back."""
+    match value:
+        case dict():
+            return {str(name): plain(held) for name, held in value.items()}
+        case list() | tuple():
+            return [plain(held) for held in value]
+        case _:
+            return value
 
 
 def _steps(steps: Any) -> tuple[StepOut, ...]:

@@ -32,6 +32,22 @@ class Embedder(Protocol):
         """
 
 
+class Remembering:
+    """An embedder of queries that embeds the last one once, however often it is asked."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._vectors: dict[str, Vectors] = {}
+        self.identity, self.dimension, self.tokenizer = embedder.identity, embedder.dimension, embedder.tokenizer
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """The vector of the one text."""
+        (text,) = texts
+        if text not in self._vectors:
+            self._vectors = {text: self._embedder.embed(texts)}
+        return self._vectors[text]
+
+
 def unit(vectors: Vectors, dimension: int) -> tuple[Vectors, list[str | None]]:
     """Vectors at length one, and beside each what is wrong with it (None where nothing is)."""
     if vectors.ndim != 2 or vectors.shape[1] != dimension:

@@ -25,6 +25,8 @@ class Met(NamedTuple):
 
     condition: Condition
     notes: int
+    rows: Mask
+    """Which rows meet it, by place in the lexicon."""
 
 
 class Admission(NamedTuple):
@@ -60,7 +62,7 @@ def admitted(conditions: Sequence[Condition], reader: Reader) -> Admission | Non
     for condition in conditions:
         passing = _passing(condition, reader)
         rows &= passing
-        met.append(Met(condition, _notes(passing, lexicon.notes)))
+        met.append(Met(condition, _notes(passing, lexicon.notes), passing))
     of = int(np.count_nonzero(lexicon.kinds == KINDS.index(ENTITY)))
     return Admission(tuple(met), rows, _notes(rows, lexicon.notes), of)
 

@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     views = inspect.add_subparsers(title="views", metavar="VIEW", required=True)
     _inspect_chunks(views)
     _inspect_query(views)
+    _inspect_why(views)
     add_evaluation(commands, _command, _scope)
     _upkeep(commands)
     return top
@@ -53,14 +54,21 @@ def _index(commands: _Parsers) -> None:
 
 def _search(commands: _Parsers) -> None:
     command = _command(commands, "search", "search:run", "search your notes")
+    _query(command)
     _search_options(command)
 
 
 def _inspect_query(views: _Parsers) -> None:
     command = _command(views, "query", "inspect_query:run", "a search with its casing off: every stage it ran")
+    _query(command)
     _search_options(command)
-    command.add_argument("--explain", action="store_true", help="add the plan, the terms and each score's arithmetic")
-    command.add_argument("--show-misses", action="store_true", help="add what fell inside the windows, where and why")
+    command.add_argument("--save", type=Path, metavar="FILE", help="keep the whole record, to show or compare it later")
+    command.add_argument("--redact", action="store_true", help="save it without the texts of notes")
+    show = _command(views, "show", "inspect_query:show", "a saved search, as it was")
+    show.add_argument("file", type=Path, help="what --save wrote")
+    for view in (command, show):
+        view.add_argument("--explain", action="store_true", help="add the plan, the terms and each score's arithmetic")
+        view.add_argument("--show-misses", action="store_true", help="add what fell inside the windows, where and why")
 
 
 def _inspect_chunks(views: _Parsers) -> None:
@@ -77,8 +85,26 @@ def _upkeep(commands: _Parsers) -> None:
         _scope(command)
 
 
-def _search_options(command: argparse.ArgumentParser) -> None:
+def _inspect_why(views: _Parsers) -> None:
+    why = _command(views, "why", "inspect_why:run", "why a note is where it is for a query, or nowhere")
+    versus = _command(views, "compare", "inspect_why:compare", "why one note beats another for a query")
+    difference = _command(views, "diff", "inspect_diff:run", "what changed between two searches")
+    for command in (why, versus):
+        command.add_argument("text", metavar="query", help="the query, in quotes")
+    why.add_argument("note", help="a path, title, permalink or alias; with :LINE, the passage there")
+    for name in ("a", "b"):
+        versus.add_argument(name, help="a path, title, permalink or alias; with :LINE, the passage there")
+    difference.add_argument("what", nargs="+", help="two files that --save wrote, or a query to ask under --set")
+    difference.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting to change")
+    for command in (why, versus, difference):
+        _search_options(command)
+
+
+def _query(command: argparse.ArgumentParser) -> None:
     command.add_argument("query", nargs="*", help="what to search for; see docs/searching.md for its language")
+
+
+def _search_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--where",
         action="append",

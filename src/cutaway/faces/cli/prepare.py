@@ -39,7 +39,11 @@ def models_for_search(options: argparse.Namespace) -> tuple[Embedder | str, Cros
     Whether to rerank is the plan's decision; this one comes before the scope is known, so that a
     search over several projects may load a cross-encoder and not ask it.
     """
-    settings = load_settings(home_of(options))
+    return models_under(load_settings(home_of(options)), options)
+
+
+def models_under(settings: Settings, options: argparse.Namespace) -> tuple[Embedder | str, CrossEncoder | str]:
+    """The same, under other settings than those of the home."""
     text = (options.mode or settings.mode) == "text"
     asked = options.depth is not None if options.rerank is None else options.rerank
     wanted = asked or (options.rerank is None and settings.rerank and not text)

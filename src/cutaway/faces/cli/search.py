@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,6 +14,9 @@ from cutaway.faces.schemas import HitOut, SearchOut
 from cutaway.index.state import ScoreCache
 from cutaway.retrieval.pipeline import Answer, search
 from cutaway.retrieval.plan import Models, Request
+
+if TYPE_CHECKING:
+    from cutaway.faces.traces import TraceOut
 
 _SNIPPET_CHARS, _LINE_CELLS, _INDENT = 260, 100, "    "
 _BAR_CELLS = 10
@@ -78,7 +82,7 @@ def _print_hit(console: Console, hit: HitOut, best: float) -> None:
     console.print()
 
 
-def print_warnings(answer: SearchOut, console: Console) -> None:
+def print_warnings(answer: SearchOut | TraceOut, console: Console) -> None:
     """What the reader must know before believing the answer."""
     for part in answer.degraded:
         console.print(f"[yellow]degraded[/]  {escape(part.stage)}: {escape(part.reason)}", soft_wrap=True)
@@ -93,7 +97,7 @@ def print_warnings(answer: SearchOut, console: Console) -> None:
         console.print("[yellow]weak[/]      even the best score is low: perhaps no note answers this", soft_wrap=True)
 
 
-def footer(answer: SearchOut) -> str:
+def footer(answer: SearchOut | TraceOut) -> str:
     """How many there are, and how to see more."""
     if not answer.hits:
         return "nothing found" if answer.total == 0 else f"no such page; there are {answer.total} results"
