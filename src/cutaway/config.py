@@ -28,6 +28,7 @@ class Settings(BaseModel):
     chunk_chars: int = Field(900, ge=100, le=8_000, description="Characters a passage aims at.")
     context_line: bool = Field(True, description="Embed a passage together with its title and headings.")
     mode: Mode = Field("hybrid", description="How to search when the request does not say.")
+    literal: bool = Field(False, description="Read queries as words only, without operators: for questions of others.")
     group: Grouping = Field("note", description="Whether a result is a note or a single row.")
     limit: int = Field(10, ge=1, le=1_000, description="Results on a page.")
     fusion: Fusion = Field("calibrated-dismax", description="Formula that joins the two legs.")

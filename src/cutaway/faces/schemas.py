@@ -43,11 +43,15 @@ class ConditionOut(Out):
 
     said: str
     notes: int
+    relaxed: bool = Field(description="Whether it was given up, as no note would have been let in.")
 
     @classmethod
     def all_of(cls, answer: Answer) -> tuple[ConditionOut, ...]:
         admission = answer.evidence.admission
-        return tuple(cls(said=met.condition.said, notes=met.notes) for met in admission.met) if admission else ()
+        return tuple(
+            cls(said=met.condition.said, notes=met.notes, relaxed=met.relaxed)
+            for met in (admission.met if admission else ())
+        )
 
 
 class HitOut(Out):

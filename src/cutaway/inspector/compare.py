@@ -82,8 +82,8 @@ def score_parts(candidate: Candidate) -> dict[str, float]:
             parts = {"queue": step.score}
         elif step.stage in _REORDERING and step.parts:
             own = {str(name): share for name, share in step.parts}
-            added = {name: share for name, share in own.items() if name != "fused"}
-            parts = {**parts, **added} if "fused" in own else own
+            fused = {"fused": own.pop("fused")} if "fused" in own else {}
+            parts = {**(parts or fused), **own} if fused else own
         elif step.parts and not isinstance(step.parts[0][0], InField):
             parts = {str(name): share for name, share in step.parts}
     return parts or {"score": final(candidate)}

@@ -62,11 +62,15 @@ Test = Holds | Has | Under | IsRow
 
 
 class Condition(NamedTuple):
-    """One of the tests must be met, or, where *negated*, none may be. ``said`` is how an answer names it."""
+    """One of the tests must be met, or, where *negated*, none may be. ``said`` is how an answer names it.
+
+    One that *yields* is given up where no note meets it: its words then only rank.
+    """
 
     tests: tuple[Test, ...]
     negated: bool
     said: str
+    yields: bool = False
 
 
 def word_test(term: Term, fields: tuple[str, ...] = TEXT) -> Holds:

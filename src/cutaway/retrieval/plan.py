@@ -50,7 +50,7 @@ class Request:
     text: str
     where: tuple[str, ...] = ()
     """Conditions beside those of the query, such as ``status=active``."""
-    literal: bool = False
+    literal: bool | None = None
     """Read the query as words only."""
     mode: Mode | None = None
     group: Grouping | None = None
@@ -160,7 +160,7 @@ def make_plan(request: Request, settings: Settings, reader: Reader, models: Mode
     embedder = models.embedder
     if chosen.mode == "vector" and isinstance(embedder, str):
         raise UsageError(f"vector search is not possible: {embedder}")
-    query = understood(text, request.literal)
+    query = understood(text, chosen.literal)
     plan = Plan(
         text=text,
         sought=query.sought,
@@ -267,7 +267,7 @@ def _checked(request: Request) -> str:
 
 
 def _with(settings: Settings, request: Request) -> Settings:
-    names = ("mode", "group", "limit", "fusion", "min_similarity")
+    names = ("mode", "literal", "group", "limit", "fusion", "min_similarity")
     asked = {name: value for name in names if (value := getattr(request, name)) is not None}
     if request.depth is not None:
         asked["rerank_depth"] = request.depth

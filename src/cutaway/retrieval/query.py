@@ -3,7 +3,7 @@
 ::
 
     sourdough starter        words: they rank, and none of them must be there
-    "exact phrase"           these words, one after the other, must be there
+    "exact phrase"           these words, one after the other, must be there; amid other words, if any note has them
     rye OR spelt             one of them must be there
     -rye  -"old dough"       notes that hold it are left out
     fermen*                  ranks by every word that begins like this
@@ -101,7 +101,9 @@ def understood(text: str, literal: bool = False) -> Query:
         " ".join(filter(None, (piece.words for piece in reading.kept))), [term.text for term in prefixes]
     )
     sought = " ".join(filter(None, (str(piece.prefix.text) if piece.prefix else piece.words for piece in reading.kept)))
-    return Query(sought, *found, conditions=tuple(reading.conditions), remarks=tuple(reading.remarks))
+    amid_words = any(not piece.quoted and not piece.field and piece.words for piece in reading.kept)
+    conditions = (held._replace(yields=held.yields and amid_words) for held in reading.conditions)
+    return Query(sought, *found, conditions=tuple(conditions), remarks=tuple(reading.remarks))
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
@@ -138,7 +140,7 @@ def _take(pieces: Sequence[_Piece], reading: _Reading) -> int:
     elif piece.negated:
         reading.conditions.append(Condition((test,), True, f"without {piece.raw[1:]}"))
     else:
-        reading.conditions.append(Condition((test,), False, piece.raw))
+        reading.conditions.append(Condition((test,), False, piece.raw, yields=piece.quoted and not piece.field))
         reading.kept.append(piece)
     return 1
 

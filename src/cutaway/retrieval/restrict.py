@@ -27,6 +27,8 @@ class Met(NamedTuple):
     notes: int
     rows: Mask
     """Which rows meet it, by place in the lexicon."""
+    relaxed: bool = False
+    """Whether it was given up, as nothing would have been let in."""
 
 
 class Admission(NamedTuple):
@@ -42,7 +44,10 @@ class Admission(NamedTuple):
 
     @property
     def remark(self) -> str | None:
-        """Why nothing can be found, where nothing is let in."""
+        """What was relaxed, or why nothing can be found, where nothing is let in."""
+        relaxed = [met.condition.said for met in self.met if met.relaxed]
+        if relaxed:
+            return f"relaxed: no note holds {' and '.join(relaxed)}, so these words only rank"
         if self.notes or not self.of:
             return None
         never = [met.condition.said for met in self.met if not met.notes]
@@ -53,18 +58,28 @@ def admitted(conditions: Sequence[Condition], reader: Reader) -> Admission | Non
     """The rows that meet every condition; None where there is no condition.
 
     Conditions choose notes with all their rows, but ``is:`` and ``category:``, which choose rows.
+    A phrase amid other words is given up where no note holds it, or none that meets all else.
     """
     if not conditions:
         return None
     lexicon = reader.lexicon
-    rows = np.ones(len(lexicon), np.bool_)
     met = []
     for condition in conditions:
         passing = _passing(condition, reader)
-        rows &= passing
         met.append(Met(condition, _notes(passing, lexicon.notes), passing))
+    if not _all(met).any():
+        met = [one._replace(relaxed=one.condition.yields) for one in met]
+    rows = _all(met)
     of = int(np.count_nonzero(lexicon.kinds == KINDS.index(ENTITY)))
     return Admission(tuple(met), rows, _notes(rows, lexicon.notes), of)
+
+
+def _all(met: Sequence[Met]) -> Mask:
+    """The rows that meet every condition that was not relaxed."""
+    rows: Mask = np.ones(len(met[0].rows), np.bool_)
+    for one in met:
+        rows = rows if one.relaxed else rows & one.rows
+    return rows
 
 
 def _passing(condition: Condition, reader: Reader) -> Mask:

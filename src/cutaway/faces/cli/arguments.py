@@ -112,7 +112,9 @@ def _search_options(command: argparse.ArgumentParser) -> None:
         metavar="COND",
         help="status=active, due<2025, tag=a,b …; may be repeated",
     )
-    command.add_argument("--literal", action="store_true", help="read the query as plain words, without operators")
+    command.add_argument(
+        "--literal", action=argparse.BooleanOptionalAction, help="read the query as plain words, without operators"
+    )
     command.add_argument("--mode", choices=("text", "vector", "hybrid"), help="which legs to use (default: hybrid)")
     command.add_argument("--by", choices=("note", "row"), dest="group", help="what a result is (default: note)")
     command.add_argument("--limit", "-n", type=int, metavar="N", help="results on a page (default: 10)")

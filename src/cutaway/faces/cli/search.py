@@ -87,10 +87,12 @@ def print_warnings(answer: SearchOut | TraceOut, console: Console) -> None:
     for part in answer.degraded:
         console.print(f"[yellow]degraded[/]  {escape(part.stage)}: {escape(part.reason)}", soft_wrap=True)
     said = (part for remark in answer.remarks for part in remark.split("; "))
-    for remark in (part for part in said if not part.startswith("relaxed")):  # true of most questions; in the funnel
+    for remark in (part for part in said if not part.startswith("relaxed: no row")):  # true of most; in the funnel
         console.print(f"[yellow]remark[/]    {escape(remark)}", soft_wrap=True)
-    if answer.conditions:
-        asked = " · ".join(f"{condition.said} ({condition.notes:,})" for condition in answer.conditions)
+    if any(not condition.relaxed for condition in answer.conditions):
+        asked = " · ".join(
+            f"{condition.said} ({condition.notes:,})" for condition in answer.conditions if not condition.relaxed
+        )
         count = f"{answer.admitted:,} {'note' if answer.admitted == 1 else 'notes'}"
         console.print(f"[dim]only[/]      {escape(asked)} → {count}", soft_wrap=True)
     if answer.weak:
