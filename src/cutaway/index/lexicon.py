@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -96,10 +97,9 @@ class Lexicon:
 
     def forms(self, term: Term) -> tuple[str, ...]:
         """The words that a term finds besides itself, those of its stem; none for a prefix, which SQLite expands."""
-        if term.prefix:
-            return ()
-        query = "SELECT term FROM words WHERE stem = ? ORDER BY term"
-        alike = [term.stem, *(word for (word,) in self._connection.execute(query, (term.stem,)))]
+        query = "SELECT term FROM words WHERE stem IN (SELECT value FROM json_each(?)) ORDER BY term"
+        listed = self._connection.execute(query, (json.dumps(sorted(term.stems)),))
+        alike = [*(stem.split(" ", 1)[1] for stem in sorted(term.stems)), *(word for (word,) in listed)]
         return tuple(word for word in dict.fromkeys(alike) if word != term.text)
 
     def postings(self, word: str, prefix: bool = False) -> Postings:

@@ -15,9 +15,10 @@ from cutaway.index.properties import folded, properties_of
 from cutaway.index.schema import FIELD_COLUMNS
 from cutaway.index.sqlite import now
 from cutaway.model import NoteId, Project
-from cutaway.notes.analyzer import note_terms, stem
+from cutaway.notes.analyzer import note_terms
 from cutaway.notes.chunks import Chunking
 from cutaway.notes.files import content_hash
+from cutaway.notes.languages import LATIN, language_of, stems
 from cutaway.notes.rows import Fields, Note, Row
 
 _INSERT_LEXICAL = (
@@ -41,18 +42,20 @@ class NoteTables:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._learned: set[str] = set()
+        self._learned: set[tuple[str, tuple[str, ...]]] = set()
 
     def write(self, project: Project, draft: Draft, held: int | None) -> None:
         """Write a note under the id it had, or a new one. What the tables held of it was cleared before."""
         note = draft.note
         identity = NoteId(held or self._free("notes", "id", f"{project.name}\0{note.path}"))
+        analyzed = [(row, Fields(*map(note_terms, row.fields))) for row in note.rows]  # type: ignore[arg-type]
+        language = language_of(analyzed[0][1].body)
         text = note.frontmatter.text
         self._connection.execute(
-            f"INSERT OR REPLACE INTO notes VALUES ({', '.join('?' * 16)})",
+            f"INSERT OR REPLACE INTO notes VALUES ({', '.join('?' * 17)})",
             (
                 *(identity, project.id, note.path, note.title, _json(note.aliases)),
-                *(text("permalink"), text("type"), _json(note.tags), _json(note.frontmatter.metadata)),
+                *(text("permalink"), text("type"), _json(note.tags), _json(note.frontmatter.metadata), language),
                 *(zlib.compress(note.source.raw), len(note.source), content_hash(note.source.raw), draft.form),
                 *(_json(draft.chunking.skips), note.frontmatter.problem, now()),
             ),
@@ -61,10 +64,11 @@ class NoteTables:
             "INSERT INTO properties (note_id, key, text, number) VALUES (?, ?, ?, ?)",
             [(identity, *held) for held in properties_of(note, draft.changed)],
         )
+        self._learn((word for _, terms in analyzed for field in terms for word in field), language)
         chunks = Counter((chunk.row.kind, chunk.row.ordinal) for chunk in draft.chunking.chunks)
         rows = {
-            (row.kind, row.ordinal): self._write_row(project, identity, row, chunks[row.kind, row.ordinal])
-            for row in note.rows
+            (row.kind, row.ordinal): self._write_row(project, identity, row, terms, chunks[row.kind, row.ordinal])
+            for row, terms in analyzed
         }
         self._write_chunks(project, identity, draft, rows)
 
@@ -74,8 +78,7 @@ class NoteTables:
         for table in ("properties", "rows", "chunks"):
             self._connection.execute(f"DELETE FROM {table} WHERE note_id = ?", (note,))
 
-    def _write_row(self, project: Project, identity: NoteId, row: Row, chunks: int) -> int:
-        terms = Fields(*(note_terms(text) for text in row.fields))  # type: ignore[arg-type]
+    def _write_row(self, project: Project, identity: NoteId, row: Row, terms: Fields, chunks: int) -> int:
         length = sum(map(len, terms[:-1]))  # folders make no note longer
         number = self._free("rows", "number", f"{identity}\0{row.kind}\0{row.ordinal}")
         self._connection.execute(
@@ -88,17 +91,17 @@ class NoteTables:
         )
         key = self._connection.last_insert_rowid()
         self._connection.execute(_INSERT_LEXICAL, (key, *(" ".join(field) for field in terms)))
-        self._learn(word for field in terms for word in field)
         return key
 
-    def _learn(self, words: Iterable[str]) -> None:
-        """Remember which words have a stem that is another word, so that a query finds them by it."""
+    def _learn(self, words: Iterable[str], language: str | None) -> None:
+        """Remember by which stems words are found. Where a note's language is unknown, it is any of those known."""
         if len(self._learned) > _LEARNED:
             self._learned.clear()
-        new = set(words) - self._learned
+        spoken = (language,) if language else LATIN
+        new = {(word, spoken) for word in words} - self._learned
         self._learned |= new
-        inflected = [(stem(word), word) for word in new if stem(word) != word]
-        self._connection.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", inflected)
+        found = ((stem, word) for word, _ in new for stem in stems(word, spoken) if stem.split(" ", 1)[1] != word)
+        self._connection.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", found)
 
     def _write_chunks(self, project: Project, identity: NoteId, draft: Draft, rows: dict[tuple[str, int], int]) -> None:
         for ordinal, (row, passage) in enumerate(draft.chunking.chunks, start=1):

@@ -19,6 +19,7 @@ from cutaway.index.lexicon import Lexicon
 from cutaway.index.properties import Property, folded, meets
 from cutaway.index.sqlite import generation
 from cutaway.model import ChunkId, NoteId, Problem, Project, RowId, Skip
+from cutaway.notes.languages import DEFAULT
 
 _Names = defaultdict[str, list[NoteNames]]
 
@@ -52,6 +53,14 @@ class Reader:
     @cached_property
     def lexicon(self) -> Lexicon:
         return Lexicon(self._connection, self._ids)
+
+    @cached_property
+    def spoken(self) -> tuple[str, ...]:
+        """The Latin-script languages of the scope: those that at least one in twenty of its notes is known to be in."""
+        query = f"SELECT language, count(*) FROM notes WHERE project_id IN ({self._marks}) GROUP BY language"
+        counts = {language: count for language, count in self._connection.execute(query, self._ids) if language}
+        enough = 0.05 * sum(counts.values())
+        return tuple(sorted(language for language, count in counts.items() if count >= enough)) or DEFAULT
 
     @cached_property
     def embedding_identity(self) -> str | None:

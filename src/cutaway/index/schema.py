@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raise it with any change to DERIVED: an older index then rebuilds, and embeds nothing twice."""
 
 FIELD_COLUMNS = ("title", "aliases", "headings", "tags", "body", "path")
@@ -47,6 +47,7 @@ CREATE TABLE notes (
     type TEXT,
     tags TEXT NOT NULL,
     metadata TEXT NOT NULL,
+    language TEXT,
     source BLOB NOT NULL,
     size INTEGER NOT NULL,
     hash BLOB NOT NULL,

@@ -16,9 +16,10 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 import regex
-import Stemmer
 
-ANALYZER = "words+bigrams+snowball/v3"
+from cutaway.notes.languages import DEFAULT, is_function_word, stems
+
+ANALYZER = "words+bigrams+snowball/v4"
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\u3005"
 _VOICING = r"\uff9e\uff9f"  # the half-width marks that turn カ into ガ; they are letters to Unicode
@@ -38,20 +39,8 @@ _ASCII_JOINED = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[-._][A-Za-z0-9]++)
 _NO_PART_OF_A_TERM = regex.compile(r"[^\w\p{M}\p{Extended_Pictographic}\u2044+#.'-]+")
 _SOLID = regex.compile(r"[\w\p{Extended_Pictographic}]")
 _ACCENTED = regex.compile(r"([\p{Latin}\p{Greek}])\p{M}+")
-_LATIN, _CYRILLIC = re.compile(r"[a-z']+"), re.compile(r"[а-я]+")
-_english, _russian = Stemmer.Stemmer("english"), Stemmer.Stemmer("russian")
-
-
-# English words that hold a sentence together. Measured on six sets, a question is answered better without them.
-_FUNCTION_WORDS = frozenset(
-    """
-    a about above after again against all also am an and any are as at be because been before being below between
-    both but by can could did do does doing don't down during each few for from further get had has have having he
-    her here hers him his how i if in into is it its just like me more most my no nor not now of off on once only or
-    other our out over own same she should so some such than that the their them then there these they this those
-    through to too under until up very was we were what when where which while who whom why will with would you your
-    """.split()
-)
+# Signs of vowels that Arabic and Hebrew may write or leave out, and the stroke that stretches a word.
+_OPTIONAL = re.compile("[\u064b-\u0652\u0670\u0640\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]")
 
 
 class Token(NamedTuple):
@@ -72,17 +61,21 @@ class Term(NamedTuple):
 
     text: str
     prefix: bool = False
+    spoken: tuple[str, ...] = DEFAULT
+    """The languages whose stems count, where the script does not say."""
 
     @property
-    def stem(self) -> str:
-        return self.text if self.prefix else stem(self.text)
+    def stems(self) -> frozenset[str]:
+        return frozenset() if self.prefix else stems(self.text, self.spoken)
 
     def __str__(self) -> str:
         return f"{self.text}*" if self.prefix else self.text
 
     def answered_by(self, word: str) -> bool:
         """Whether a word of a note is one that this term finds."""
-        return word.startswith(self.text) if self.prefix else word == self.text or stem(word) == self.stem
+        if self.prefix:
+            return word.startswith(self.text)
+        return word == self.text or bool(self.stems & stems(word, self.spoken))
 
 
 class QueryTerms(NamedTuple):
@@ -92,34 +85,39 @@ class QueryTerms(NamedTuple):
     set_aside: tuple[Term, ...]
 
 
-def query_terms(text: str, prefixes: Collection[str] = ()) -> QueryTerms:
+def query_terms(text: str, prefixes: Collection[str] = (), spoken: tuple[str, ...] = DEFAULT) -> QueryTerms:
     """What to look for: one term of each stem, and the *prefixes*.
 
-    Function words are set aside, unless the query has nothing else.
+    Function words of the languages *spoken* are set aside, unless the query has nothing else.
     """
-    words = [(token.term, text[token.start : token.end].lower() in _FUNCTION_WORDS) for token in tokens(text)]
-    content = _distinct(term for term, function in words if not function)
-    function = _distinct(term for term, function in words if function)
-    expanded = tuple(Term(prefix, prefix=True) for prefix in dict.fromkeys(prefixes))
+    words = [(token.term, is_function_word(token.term, spoken)) for token in tokens(text)]
+    content = _distinct((term for term, function in words if not function), spoken)
+    function = _distinct((term for term, function in words if function), spoken)
+    expanded = tuple(Term(prefix, True, spoken) for prefix in dict.fromkeys(prefixes))
     return QueryTerms((*content, *expanded), function) if content or expanded else QueryTerms(function, ())
 
 
 def answering(terms: Iterable[Term], words: Iterable[str]) -> set[Term]:
     """Those of the terms that these words hold."""
-    held = set(words)
-    stems = set(map(stem, held))
-    return {
-        term
-        for term in terms
-        if term.text in held
-        or (any(word.startswith(term.text) for word in held) if term.prefix else term.stem in stems)
-    }
+    held = frozenset(words)
+    found = {term for term in terms if term.text in held}
+    for term in set(terms) - found:
+        if term.prefix:
+            answered = any(word.startswith(term.text) for word in held)
+        else:
+            answered = bool(term.stems) and not term.stems.isdisjoint(_stems_of(held, term.spoken))
+        found |= {term} if answered else set()
+    return found
 
 
-def _distinct(words: Iterable[str]) -> tuple[Term, ...]:
-    by_stem: dict[str, Term] = {}
+def _stems_of(words: Iterable[str], spoken: tuple[str, ...]) -> set[str]:
+    return set(chain.from_iterable(stems(word, spoken) for word in words))
+
+
+def _distinct(words: Iterable[str], spoken: tuple[str, ...]) -> tuple[Term, ...]:
+    by_stem: dict[object, Term] = {}
     for word in words:
-        by_stem.setdefault(stem(word), Term(word))
+        by_stem.setdefault(stems(word, spoken) or word, Term(word, False, spoken))
     return tuple(by_stem.values())
 
 
@@ -180,14 +178,6 @@ def _pairs(run: str, start: int) -> Iterator[Token]:
 
 
 @lru_cache(maxsize=65_536)
-def stem(term: str) -> str:
-    """What the forms of a word have in common: English rules for the Latin script, Russian for the Cyrillic."""
-    if _LATIN.fullmatch(term):
-        return str(_english.stemWord(term))
-    return str(_russian.stemWord(term)) if _CYRILLIC.fullmatch(term) else term
-
-
-@lru_cache(maxsize=65_536)
 def _folded(word: str) -> tuple[str, ...]:
     """Compatibility form, case and accents folded away, but no mark that makes another letter.
 
@@ -196,6 +186,7 @@ def _folded(word: str) -> tuple[str, ...]:
     if word.isascii():
         return (word.lower(),)
     plain = unicodedata.normalize("NFKC", word).casefold().replace("ё", "е").replace("’", "'")
+    plain = _OPTIONAL.sub("", plain)
     bare = _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", plain))
     parts = _NO_PART_OF_A_TERM.split(unicodedata.normalize("NFC", bare))
     return tuple(part for part in parts if _SOLID.search(part))

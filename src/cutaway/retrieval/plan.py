@@ -91,6 +91,8 @@ class Plan:
     """Function words of the query: they would be found everywhere and say nothing."""
     conditions: tuple[Condition, ...]
     """All must be met; they decide what is ranked, and change no score."""
+    spoken: tuple[str, ...]
+    """The Latin-script languages of the scope: whose function words are set aside, and whose stems count."""
     query_remarks: tuple[str, ...]
     """What in the query looked like an operator and was read as text."""
     mode: Mode
@@ -160,13 +162,14 @@ def make_plan(request: Request, settings: Settings, reader: Reader, models: Mode
     embedder = models.embedder
     if chosen.mode == "vector" and isinstance(embedder, str):
         raise UsageError(f"vector search is not possible: {embedder}")
-    query = understood(text, chosen.literal)
+    query = understood(text, chosen.literal, reader.spoken)
     plan = Plan(
         text=text,
         sought=query.sought,
         terms=query.terms,
         set_aside=query.set_aside,
         conditions=(*query.conditions, *map(where, request.where)),
+        spoken=reader.spoken,
         query_remarks=query.remarks,
         mode=chosen.mode,
         group=chosen.group,

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cutaway.notes.analyzer import Term, query_terms, tokens
+from cutaway.notes.languages import DEFAULT
 from cutaway.retrieval.conditions import FIELDS, Condition, Test, Unreadable, field_test, phrase_test, word_test
 
 _PIECE = re.compile(
@@ -87,18 +88,18 @@ class _Reading:
     remarks: list[str]
 
 
-def understood(text: str, literal: bool = False) -> Query:
-    """A query as typed, read; *literal* takes all of it as words."""
+def understood(text: str, literal: bool = False, spoken: tuple[str, ...] = DEFAULT) -> Query:
+    """A query as typed, read; *literal* takes all of it as words. The languages *spoken* are those of the notes."""
     pieces = [] if literal else list(_pieces(text))
     reading = _Reading([], [], [])
     place = 0
     while place < len(pieces):
         place += _take(pieces[place:], reading)
     if not reading.conditions and not any(piece.prefix for piece in reading.kept):
-        return Query(text, *query_terms(text), remarks=tuple(reading.remarks))
+        return Query(text, *query_terms(text, (), spoken), remarks=tuple(reading.remarks))
     prefixes = [piece.prefix for piece in reading.kept if piece.prefix]
     found = query_terms(
-        " ".join(filter(None, (piece.words for piece in reading.kept))), [term.text for term in prefixes]
+        " ".join(filter(None, (piece.words for piece in reading.kept))), [term.text for term in prefixes], spoken
     )
     sought = " ".join(filter(None, (str(piece.prefix.text) if piece.prefix else piece.words for piece in reading.kept)))
     amid_words = any(not piece.quoted and not piece.field and piece.words for piece in reading.kept)

@@ -110,7 +110,7 @@ def _holding(test: Holds, reader: Reader) -> Mask:
     lexicon = reader.lexicon
     phrases = [test.words]
     if not test.exact:
-        term = Term(test.words[0], test.prefix)
+        term = Term(test.words[0], test.prefix, reader.spoken)
         phrases += [(word,) for word in lexicon.forms(term)]
     places = np.concatenate([lexicon.holding(words, test.fields, test.prefix) for words in phrases])
     own = places[lexicon.kinds[places] == KINDS.index(ENTITY)]
