@@ -50,7 +50,7 @@ def properties_of(note: Note, changed: str | None) -> frozenset[Property]:
         found |= set() if keys[key] in _TAGS else set(_flat(keys[key], held))
     for name, sources in _ALTERNATIVES.items():
         given = [value.text for key in sources for value in sorted(found) if value.key == key and _date(value.text)]
-        dates = given or [folded(changed)] if name == "modified" and changed else []
+        dates = given or ([folded(changed)] if name == "modified" and changed else [])
         found = {value for value in found if value.key != name} | {Property(name, date, None) for date in dates[:1]}
     return frozenset(found)
 

@@ -71,8 +71,12 @@ class Condition(NamedTuple):
     said: str
 
 
-def word_test(term: Term, fields: tuple[str, ...] = TEXT) -> Holds:
-    return Holds((term.text,), fields, prefix=term.prefix)
+def text_test(text: str, fields: tuple[str, ...] = TEXT) -> Holds | None:
+    """The test of text without quotes: a word, a beginning, or, where it has several words, a phrase."""
+    found = query_terms(text)
+    words = (*found.terms, *found.set_aside)
+    term = beginning(text) or (words[0] if len(words) == 1 else None)
+    return Holds((term.text,), fields, prefix=term.prefix) if term else phrase_test(text, fields)
 
 
 def beginning(text: str) -> Term | None:
@@ -154,14 +158,10 @@ def _test(name: str, op: str, value: str) -> Test:
 
 
 def _titled(value: str, quoted: bool) -> Holds:
-    start = None if quoted else beginning(value)
-    terms = (start,) if start else query_terms(value).terms
-    if quoted or len(terms) != 1:
-        test = phrase_test(value, TITLE)
-        if test is None:
-            raise Unreadable("`title:` needs a word")
-        return test
-    return word_test(terms[0], TITLE)
+    test = phrase_test(value, TITLE) if quoted else text_test(value, TITLE)
+    if test is None:
+        raise Unreadable("`title:` needs a word")
+    return test
 
 
 def _dated(field: str, value: str) -> Has:

@@ -29,7 +29,7 @@ from cutaway.retrieval.conditions import (
     beginning,
     field_test,
     phrase_test,
-    word_test,
+    text_test,
 )
 
 _PIECE = re.compile(
@@ -91,10 +91,7 @@ class _Piece(NamedTuple):
             raise Unreadable(self.fault)
         if self.field:
             return field_test(self.field, self.value, self.quoted)
-        terms = () if self.quoted or self.prefix else query_terms(self.value).terms
-        if self.prefix or len(terms) == 1:
-            return word_test(self.prefix or terms[0])
-        return phrase_test(self.value)
+        return phrase_test(self.value) if self.quoted else text_test(self.value)
 
 
 @dataclass(slots=True)
@@ -128,7 +125,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
         field = match["field"].lower() if match["field"] else None
         value = next(match[name] for name in ("bare", "quoted", "curly") if match[name] is not None)
         letter = match["minus"] and field is None and match["bare"] is not None and len(value) == 1
-        if letter and value.isascii():  # an option of some command, as in `grep -r`
+        if letter and value.isascii() and value.isalnum():  # an option of some command, as in `grep -r`
             yield _Piece(match[0], match[0])
         else:
             yield _Piece(match[0], value, match["bare"] is None, field, bool(match["minus"]))
