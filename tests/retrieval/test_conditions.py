@@ -95,6 +95,7 @@ DATE = "needs a date as 2024, 2024-05 or 2024-05-31, after >, >=, <, <= or as fr
         *((f"{name}{op}3", f"{name} can be = or != a value")
           for name in ("tag", "path", "type", "is", "category", "title") for op in ("<", ">=")),
         ("modified=２０２４", DATE),
+        ("created>=not a date", DATE),
         ("tags>3", "tag can be = or != a value"),
         *((f"{mark}{name}", f"{name} needs a value, as {name}=VALUE")
           for name in ("path", "is", "category", "title") for mark in ("", "!")),
