@@ -34,8 +34,8 @@ class Settings(BaseModel):
     fusion: Fusion = Field("calibrated-dismax", description="Formula that joins the two legs.")
     tie_breaker: float = Field(0.5, ge=0, le=1, description="Share of the weaker signal in calibrated-dismax.")
     saturation: float = Field(0.9, gt=0, le=10, description="Where the calibrated lexical score is half way.")
-    k1: float = Field(0.9, ge=0, le=10, description="BM25: how soon more occurrences stop to matter.")
-    b: float = Field(0.6, ge=0, le=1, description="BM25: how much the length of a row counts.")
+    k1: float = Field(1.2, ge=0, le=10, description="BM25: how soon more occurrences stop to matter.")
+    b: float = Field(0.75, ge=0, le=1, description="BM25: how much the length of a row counts.")
     inflected: float = Field(
         0.9,
         gt=0,

@@ -184,6 +184,79 @@ def test_many_equal_vectors_have_one_order_at_every_depth(backend: Backend) -> N
             assert list(range(1, min(k, 5_000) + 1)) == [near.id for near in index.nearest(X, k)]
 
 
+# Within some chunks
+
+
+chosen = st.lists(st.one_of(ids, st.just(ChunkId(777))), max_size=14)
+
+
+@every_backend
+@few
+@given(history=histories, query=vectors, within=chosen, k=st.integers(0, 15))
+def test_within_some_chunks_the_order_is_that_of_all_of_them_filtered(
+    backend: Backend, history: list[Change], query: Vector, within: list[ChunkId], k: int
+) -> None:
+    """The k nearest of these, with the scores they have anyway; unknown and repeated ones change nothing."""
+    with backend(4) as open_index:
+        index = applied(open_index, history)
+        expected = [near for near in index.nearest(query, 100) if near.id in within]
+
+        assert expected[:k] == index.nearest(query, k, within)
+        assert expected[:k] == index.nearest(query, k, [*reversed(within), *within])
+
+
+@every_backend
+@few
+@given(history=histories, query=vectors)
+def test_within_all_or_none(backend: Backend, history: list[Change], query: Vector) -> None:
+    """All chunks are as good as no word of them; no chunk has no neighbour."""
+    with backend(4) as open_index:
+        index = applied(open_index, history)
+
+        assert index.nearest(query, 100) == index.nearest(query, 100, list(remaining(history)))
+        assert [] == index.nearest(query, 100, [])
+
+
+@every_backend
+@few
+@given(history=histories, within=chosen, scope=st.frozensets(st.sampled_from((1, 2, 3))))
+def test_counts_are_those_of_the_scope(
+    backend: Backend, history: list[Change], within: list[ChunkId], scope: frozenset[int]
+) -> None:
+    """How many vectors there are, and how many of some chunks have one; what is out of scope has none."""
+    held = {chunk for chunk, record in remaining(history).items() if record.project in scope}
+    with backend(4) as open_index:
+        index = applied(open_index, history, scope)
+
+        assert (len(held), len(held & {*within})) == (index.count(), index.count([*within, *within]))
+        assert 0 == index.count([])
+
+
+@every_backend
+@few
+@given(history=histories, query=vectors, within=chosen)
+def test_what_is_out_of_scope_is_not_found_by_naming_it(
+    backend: Backend, history: list[Change], query: Vector, within: list[ChunkId]
+) -> None:
+    """A chunk of another project is no neighbour, asked for or not."""
+    expected = {chunk for chunk, record in remaining(history).items() if record.project == 1 and chunk in within}
+    with backend(4) as open_index:
+        found = applied(open_index, history, scope=(1,)).nearest(query, 100, within)
+
+    assert expected == {near.id for near in found}
+
+
+@every_backend
+def test_the_few_within_are_found_behind_a_crowd(backend: Backend) -> None:
+    """One admitted vector is the first neighbour, though five thousand others are closer."""
+    crowd = [Record(ChunkId(chunk), 1, X) for chunk in range(1, 5_001)]
+    with backend(4) as open_index:
+        index = filled(open_index, [*crowd, Record(ChunkId(9_000), 1, Y)])
+
+        assert [9_000] == [near.id for near in index.nearest(X, 1, [ChunkId(9_000)])]
+        assert [1, 2, 9_000] == [near.id for near in index.nearest(X, 5, [ChunkId(n) for n in (9_000, 2, 1)])]
+
+
 # What is held
 
 

@@ -95,6 +95,128 @@ def test_scores_are_those_of_a_plain_implementation(notes: list[Draft], query: l
     assert pytest.approx(plain_bm25(notes, query), abs=1e-8) == found
 
 
+# Inflections, prefixes and fields, against a second plain implementation
+
+FORMS = ("run", "runs", "running", "runner", "sun", "suns", "sunset", "café", "cafés")
+STEMS = {"runs": "run", "running": "run", "suns": "sun", "cafes": "cafe"}
+FIELDS = ("title", "aliases", "headings", "tags", "body", "path")
+UNEVEN = WEIGHTING._replace(inflected=0.7, fields=(3, 2.5, 1.5, 1.25, 1, 0.25))
+
+
+class Leaf(NamedTuple):
+    """A note by its words, field by field, and the folder it is in."""
+
+    title: list[str]
+    aliases: list[str]
+    headings: list[str]
+    tags: list[str]
+    body: list[str]
+    path: list[str]
+
+    @property
+    def markdown(self) -> str:
+        head = f"title: {' '.join(self.title)}\naliases: [{' '.join(self.aliases)}]\ntags: [{', '.join(self.tags)}]\n"
+        return f"---\n{head}---\n## {' '.join(self.headings)}\n\n{' '.join(self.body)}\n"
+
+
+def forms(least: int = 0, most: int = 5) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(FORMS), min_size=least, max_size=most)
+
+
+some_tags = st.lists(st.sampled_from(FORMS), max_size=3, unique=True)
+leaves = st.builds(Leaf, forms(1), forms(), forms(1), some_tags, forms(), forms(most=2))
+looked_for = st.lists(
+    st.sampled_from(["run", "runs", "running", "sun", "cafe", "cafes", "violet"]).map(Term)
+    | st.sampled_from(["ru", "run", "sun", "suns", "c", "violet"]).map(lambda text: Term(text, True)),
+    min_size=1, max_size=4, unique_by=lambda term: (term.stems or term.text, term.prefix),
+)  # fmt: skip
+
+
+def weight_of(word: str, term: Term) -> float:
+    """What an occurrence of a word counts for a term: itself 1, what it finds besides .7, anything else 0."""
+    if word == term.text:
+        return 1
+    alike = word.startswith(term.text) if term.prefix else STEMS.get(word, word) == STEMS.get(term.text, term.text)
+    return 0.7 if alike else 0
+
+
+def plain_parts(notes: Sequence[Leaf], query: Sequence[Term]) -> dict[int, dict[tuple[str, str], float]]:
+    """What each term gives each note in each field: its share of the term's gain is its share of tf."""
+    rows = [
+        [[word.replace("é", "e") for word in field] for field in (
+            [*leaf.title, f"n{number}"], leaf.aliases, leaf.headings, leaf.tags,
+            [*leaf.headings, *leaf.body], leaf.path,
+        )]
+        for number, leaf in enumerate(notes)
+    ]  # fmt: skip
+    lengths = [sum(map(len, row[:-1])) for row in rows]
+    parts: dict[int, dict[tuple[str, str], float]] = {number: {} for number in range(len(rows))}
+    for term in query:
+        given = [
+            [sum(weight_of(word, term) for word in field) * UNEVEN.fields[place] for place, field in enumerate(row)]
+            for row in rows
+        ]
+        n = sum(any(fields) for fields in given)
+        idf = math.log(1 + (len(rows) - n + 0.5) / (n + 0.5))
+        for number, fields in enumerate(given):
+            norm = 0.9 * (1 - 0.6 + 0.6 * lengths[number] / (sum(lengths) / len(lengths)))
+            for name, tf in zip(FIELDS, fields, strict=True):
+                if tf:
+                    parts[number][str(term), name] = idf * tf / (sum(fields) + norm)
+    return {number: found for number, found in parts.items() if found}
+
+
+@settings(max_examples=60)
+@given(notes=st.lists(leaves, min_size=1, max_size=6), query=looked_for)
+def test_parts_are_those_of_a_plain_implementation(notes: list[Leaf], query: list[Term]) -> None:
+    """Inflections and prefixes count a little less, fields each their own weight; the parts are the score."""
+    with TemporaryDirectory() as folder:
+        files = {"/".join([*leaf.path, f"n{number}.md"]): leaf.markdown for number, leaf in enumerate(notes)}
+        index_vault(Path(folder, "h"), write_vault(Path(folder, "v"), files))
+        with opened(Path(folder, "h")) as reader:
+            hits = Bm25(reader.lexicon, tuple(query), UNEVEN).ranked(1_000)
+            rows = reader.rows([hit.id for hit in hits])
+            cards = reader.notes({row.note for row in rows.values()})
+    found = {int(cards[rows[hit.id].note].path.split("/")[-1][1:-3]): hit for hit in hits}
+    expected = plain_parts(notes, query)
+
+    assert expected.keys() == found.keys()
+    for number, parts in expected.items():
+        assert pytest.approx(parts, abs=1e-8) == {
+            (where.term, where.field): given for where, given in found[number].parts
+        }
+        assert pytest.approx(sum(given for _, given in found[number].parts), abs=1e-9) == found[number].score
+
+
+@pytest.mark.parametrize(
+    ("term", "others"),
+    [
+        (Term("run"), ["running", "runs"]),
+        (Term("running"), ["run", "runs"]),
+        (Term("runs"), ["run", "running"]),
+        (Term("run", True), ["running", "runs", "runner"]),
+        (Term("runn", True), ["running", "runner"]),
+        (Term("runs", True), []),
+        (Term("runner"), []),
+        (Term("violet"), []),
+    ],
+    ids=str,
+)
+def test_the_word_itself_beats_what_it_finds_besides(home: Path, vault: Path, term: Term, others: list[str]) -> None:
+    """Exact before inflected, exact before prefixed, both alike among themselves; nothing else is found."""
+    words_ = ["run", "running", "runs", "runner", "sun"]
+    index_vault(home, write_vault(vault, {f"n{number}.md": word for number, word in enumerate(words_)}))
+    with opened(home) as reader:
+        found = named(reader, Bm25(reader.lexicon, (term,), WEIGHTING).ranked(9))
+
+    scores = {words_[number]: score for (number, _), score in found.items()}
+    exact = scores.pop(term.text, None)
+    assert set(others) == set(scores)
+    assert 1 >= len(set(scores.values()))
+    assert (exact is not None) == (term.text in words_)
+    assert all(score < (exact or 1) for score in scores.values())
+
+
 @pytest.fixture
 def two(home: Path, vault: Path) -> Iterator[Reader]:
     """Two notes; counted with their file names they have 2 and 3 terms, on average 2.5."""

@@ -59,7 +59,7 @@ def test_a_note_is_found_by_its_own_text(text: str) -> None:
     with TemporaryDirectory() as folder:
         home = Path(folder, "home")
         index_vault(home, write_vault(Path(folder, "vault"), {"n.md": f"start\n\n{text}\n"}))
-        answer = ask(home, text, mode="text", group="note")
+        answer = ask(home, text, mode="text", group="note", literal=True)
 
     assert [] == [remark for remark in answer.remarks if remark[0] == "match"]
     assert 1 == len(answer.page)
@@ -76,6 +76,10 @@ def test_a_note_is_found_by_its_own_text(text: str) -> None:
         ("NEAR(quick fox, 9)", ("near", "quick", "fox", "9")),
         ("fox; DROP TABLE rows", ("fox", "drop", "table", "rows")),
         ("https://example.org/fox", ("https", "example.org", "example", "org", "fox")),
+        ("can't fox", ("can't", "fox")),
+        ("foo/fox", ("foo", "fox")),
+        ("what fox?", ("fox",)),
+        ('"fox" AND "b', ("fox", "b")),
     ],
 )
 def test_signs_of_other_query_languages_are_plain_text(reader: Reader, query: str, expected: tuple[str, ...]) -> None:
@@ -171,3 +175,62 @@ def test_no_result_has_an_exact_total(home: Path, vault: Path) -> None:
     answer = ask(home, "violet", mode="text")
 
     assert (0, True, False) == (answer.total, answer.total_is_exact, answer.has_more)
+
+
+def test_the_trace_lists_the_words_of_a_text_without_spaces(home: Path, vault: Path) -> None:
+    """A query inside a longer text is a hit, and the trace names the terms that were used."""
+    index_vault(home, write_vault(vault, {"n.md": "我喜欢成语接龙"}))
+    answer = ask(home, "成语", mode="text")
+
+    assert (["n.md"], ["成语"]) == (paths(answer), list(map(str, answer.plan.terms)))
+    assert [("成语", "body")] == [tuple(where) for where, _ in answer.stages[0].kept[0].parts]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"), [("K8s", "aliases"), ("Kubernetes", "title"), ("clusters", "body"), ("ops", "path")]
+)
+def test_a_hit_names_the_field_it_was_found_in(home: Path, vault: Path, query: str, field: str) -> None:
+    """An alias is found as an alias."""
+    index_vault(home, write_vault(vault, {"ops/Kubernetes.md": "---\naliases: [K8s]\n---\nrun clusters"}))
+    answer = ask(home, query, mode="text", group="note")
+
+    assert [field] == [where.field for where, _ in answer.stages[0].kept[0].parts]
+
+
+@pytest.mark.parametrize("query", ["café", "terrace", '"café terrace"', "title:café", "path:café", "é*"])
+def test_a_note_in_another_normal_form_is_one_note_and_found(home: Path, vault: Path, query: str) -> None:
+    """File name and text decomposed; the query composed."""
+    decomposed = {"cafe\u0301.md": "the cafe\u0301 terrace is e\u0301lite"}
+    index_vault(home, write_vault(vault, decomposed))
+    answer = ask(home, query, mode="text")
+
+    assert (["caf\u00e9.md"], 1) == (paths(answer), len(answer.shelf.notes))
+
+
+def test_a_condition_keeps_the_ranking_of_words(home: Path, vault: Path) -> None:
+    """Text and a filter: the scores are those without it, none is flattened."""
+    notes = {f"n{number}.md": f"---\nstatus: {number % 2}\n---\n{'red ' * number}sun" for number in range(1, 7)}
+    index_vault(home, write_vault(vault, notes))
+    every, some = ask(home, "red", mode="text"), ask(home, "red", mode="text", where=("status=1",))
+
+    assert [hit for hit in every.page if hit.id in {kept.id for kept in some.page}] == list(some.page)
+    assert 3 == len({hit.score for hit in some.page})
+
+
+@pytest.mark.parametrize("query", ["c", "a", "go"])
+def test_no_word_is_taken_for_the_beginning_of_others(home: Path, vault: Path, query: str) -> None:
+    """Only a star asks for that; and then the word itself still comes first."""
+    notes = {"one.md": f"uses {query} here", "two.md": f"uses {query}more here"}
+    assert ["one.md"] == found(home, vault, notes, query)
+    assert ["one.md", "two.md"] == paths(ask(home, f"{query}*", mode="text"))
+
+
+def test_the_one_note_that_passes_is_found_behind_a_thousand(home: Path, vault: Path) -> None:
+    """A condition is resolved before anything is cut, in every mode: five hundred better ones take no place."""
+    notes = {f"a/n{number}.md": "red" if number % 2 else "moon" for number in range(1_000)}
+    index_vault(home, write_vault(vault, {**notes, "b/one.md": "red sun"}), HashEmbedder())
+
+    for mode in ("text", "vector", "hybrid"):
+        assert ["b/one.md"] == paths(
+            ask(home, "red", HashEmbedder(), Settings(window=10), mode=mode, where=("path=b/*",))
+        )

@@ -11,13 +11,16 @@ from typing import Any, NamedTuple
 from cutaway.notes.rows import Note
 
 MAX_CHARS = 500
-_DATE = re.compile(r"(\d{4}(?:-\d\d(?:-\d\d)?)?)(?:[t ](\d\d(?::\d\d){0,2})(?:\.\d+)?\s*(?:z|[+-]\d\d:?\d\d)?)?")
+_DATE = re.compile(
+    r"(\d{4}(?:-\d\d(?:-\d\d)?)?)(?:[t ](\d\d(?::\d\d){0,2})(?:\.\d+)?\s*(?:z|[+-]\d\d:?\d\d)?)?", re.ASCII
+)
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
 }
+_TAGS = ("tag", "tags")
 _ALTERNATIVES = {"created": ("created", "date"), "modified": ("modified", "updated")}
 
 
@@ -40,19 +43,15 @@ def properties_of(note: Note, changed: str | None) -> frozenset[Property]:
     ``created`` and ``modified`` come from the frontmatter; where it does not say, *changed*, the
     file's own date, is when it was modified.
     """
-    metadata = note.frontmatter.metadata
-    found = {
-        value
-        for key, held in metadata.items()
-        if folded(key) not in ("tag", "tags")
-        for value in _flat(folded(key), held)
-    }
-    found |= {Property("tags", folded(tag), None) for tag in note.tags}
-    for name, keys in _ALTERNATIVES.items():
-        dates = [value for key in keys for value in sorted(found) if value.key == key and _date(value.text)]
-        found |= {value._replace(key=name) for value in dates[:1]}
-        if name == "modified" and changed and not dates:
-            found.add(Property(name, folded(changed), None))
+    keys = {key: folded(key) for key in note.frontmatter.metadata}
+    declared = note.frontmatter.texts(*(key for key, name in keys.items() if name in _TAGS))
+    found = {Property("tags", folded(tag.lstrip("#")), None) for tag in (*declared, *note.tags)}
+    for key, held in note.frontmatter.metadata.items():
+        found |= set() if keys[key] in _TAGS else set(_flat(keys[key], held))
+    for name, sources in _ALTERNATIVES.items():
+        given = [value.text for key in sources for value in sorted(found) if value.key == key and _date(value.text)]
+        dates = given or ([folded(changed)] if name == "modified" and changed else [])
+        found = {value for value in found if value.key != name} | {Property(name, date, None) for date in dates[:1]}
     return frozenset(found)
 
 

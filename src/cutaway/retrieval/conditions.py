@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import NamedTuple
 
 from cutaway.errors import UsageError
 from cutaway.model import KINDS
-from cutaway.notes.analyzer import Term, phrase, query_terms
+from cutaway.notes.analyzer import Term, phrase, query_terms, tokens
 
 FIELDS = ("title", "tag", "path", "type", "category", "is", "created", "modified")
 """Names with a meaning of their own, in a query and in a condition; any other name is a property of the notes."""
 TITLE, TEXT = ("title", "aliases"), ("title", "aliases", "headings", "tags", "body")
 _ROWS = {"note": KINDS[0], "observation": KINDS[1], "relation": KINDS[2]}
 _DATES = ("created", "modified")
-_KEYS = {"tag": "tags"}
+_PRESENT = ("tag", "type", *_DATES)
+"""Those that a note may lack."""
 
-_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:[T ]\d\d(?::\d\d(?::\d\d)?)?)?)?)?")
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:[T ]\d\d(?::\d\d(?::\d\d)?)?)?)?)?", re.ASCII)
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 _COMPARED = re.compile(r"(?P<op><=|>=|<|>|=)?\s*(?P<value>.*)", re.DOTALL)
 _WHERE = re.compile(
@@ -73,8 +75,19 @@ class Condition(NamedTuple):
     yields: bool = False
 
 
-def word_test(term: Term, fields: tuple[str, ...] = TEXT) -> Holds:
-    return Holds((term.text,), fields, prefix=term.prefix)
+def text_test(text: str, fields: tuple[str, ...] = TEXT) -> Holds | None:
+    """The test of text without quotes: a word, a beginning, or, where it has several words, a phrase."""
+    found = query_terms(text)
+    words = (*found.terms, *found.set_aside)
+    term = beginning(text) or (words[0] if len(words) == 1 else None)
+    return Holds((term.text,), fields, prefix=term.prefix) if term else phrase_test(text, fields)
+
+
+def beginning(text: str) -> Term | None:
+    """What ``word*`` asks for; None where it is not one word and a star."""
+    word = text.removesuffix("*")
+    whole = [token.term for token in tokens(word) if token.end - token.start == len(word) < len(text)]
+    return Term(whole[0], prefix=True) if whole else None
 
 
 def phrase_test(text: str, fields: tuple[str, ...] = TEXT) -> Holds | None:
@@ -89,6 +102,8 @@ def field_test(field: str, value: str, quoted: bool = False) -> Test:
         case "title":
             return _titled(value, quoted)
         case "path":
+            if not value.strip():
+                raise Unreadable("`path:` needs a value")
             return Under(value.strip())
         case "is":
             if value.lower() not in _ROWS:
@@ -99,9 +114,9 @@ def field_test(field: str, value: str, quoted: bool = False) -> Test:
         case "created" | "modified":
             return _dated(field, value)
         case "tag":
-            return Has("tags", "=", tuple(tag.lstrip("#") for tag in _listed(value)))
+            return Has("tags", "=", _listed(value, mark="#"))
         case _:
-            return Has(_KEYS.get(field, field), "=", _listed(value))
+            return Has(field, "=", _listed(value))
 
 
 def where(text: str) -> Condition:
@@ -109,6 +124,7 @@ def where(text: str) -> Condition:
 
     Raises UsageError, naming what is wrong.
     """
+    text = text.encode("utf-8", "replace").decode()
     match = _WHERE.fullmatch(text)
     if match is None or (match["absent"] and match["op"]) or (match["op"] and not match["value"]):
         raise UsageError(
@@ -116,16 +132,23 @@ def where(text: str) -> Condition:
             "!NAME where it must not."
         )
     name, op, value = match["name"].lower(), match["op"] or "=", match["value"] or ""
+    name = "tag" if name == "tags" else name
     said = " ".join(text.split())
-    if not match["op"]:
-        return Condition((Has(_KEYS.get(name, name)),), bool(match["absent"]), said)
     try:
+        if not match["op"]:
+            return Condition((_present(name),), bool(match["absent"]), said)
         if name in FIELDS and name not in _DATES and op not in ("=", "!="):
             raise Unreadable(f"{name} can be = or != a value")
         test = _test(name, "=" if op == "!=" else op, value)
     except Unreadable as fault:
         raise UsageError(f"condition {text!r}: {fault}.") from None
     return Condition((test,), op == "!=", said)
+
+
+def _present(name: str) -> Has:
+    if name in FIELDS and name not in _PRESENT:
+        raise Unreadable(f"{name} needs a value, as {name}=VALUE")
+    return Has("tags" if name == "tag" else name)
 
 
 def _test(name: str, op: str, value: str) -> Test:
@@ -139,13 +162,10 @@ def _test(name: str, op: str, value: str) -> Test:
 
 
 def _titled(value: str, quoted: bool) -> Holds:
-    terms = query_terms(value).terms
-    if quoted or len(terms) != 1:
-        test = phrase_test(value, TITLE)
-        if test is None:
-            raise Unreadable("`title:` needs a word")
-        return test
-    return word_test(terms[0], TITLE)
+    test = phrase_test(value, TITLE) if quoted else text_test(value, TITLE)
+    if test is None:
+        raise Unreadable("`title:` needs a word")
+    return test
 
 
 def _dated(field: str, value: str) -> Has:
@@ -160,16 +180,16 @@ def _dated(field: str, value: str) -> Has:
 
 
 def _is_date(text: str) -> bool:
-    if not _DATE.fullmatch(text):
+    """Whether this is a date of the calendar or the beginning of one."""
+    try:
+        return bool(_DATE.fullmatch(text) and datetime.fromisoformat(text + "0001-01-01"[len(text) :]))
+    except ValueError:
         return False
-    numbers = [int(part) for part in text[:10].split("-")]
-    return all(
-        low <= number <= high for number, (low, high) in zip(numbers, ((0, 9999), (1, 12), (1, 31)), strict=False)
-    )
 
 
-def _listed(value: str) -> tuple[str, ...]:
-    values = tuple(part.strip() for part in value.split(",") if part.strip())
+def _listed(value: str, mark: str = "") -> tuple[str, ...]:
+    parts = (part.strip().lstrip(mark) for part in value.split(","))
+    values = tuple(part for part in parts if part)
     if not values:
         raise Unreadable("it needs a value")
     return values

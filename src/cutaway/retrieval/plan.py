@@ -189,8 +189,8 @@ def make_plan(request: Request, settings: Settings, reader: Reader, models: Mode
         index_identity=None if isinstance(embedder, str) else ExactIndex.identity,
         projects=tuple(project.name for project in reader.scope),
         readiness=reader.readiness,
-        unavailable=embedder if isinstance(embedder, str) and chosen.mode != "text" else None,
-        reranking=_reranking(request, chosen, reader, models.reranker),
+        unavailable=embedder if isinstance(embedder, str) and chosen.mode != "text" and query.sought else None,
+        reranking=_reranking(request, chosen, reader, models.reranker if query.sought else None),
     )
     return _with_windows(plan, reader)
 
@@ -214,13 +214,14 @@ def _offset(request: Request, chosen: Settings, reader: Reader) -> int:
     return unsealed(request.cursor, reader.key).offset
 
 
-def _reranking(request: Request, chosen: Settings, reader: Reader, reranker: CrossEncoder | str) -> Reranking:
-    wanted, why = _rerank_wanted(request, chosen, reader)
+def _reranking(request: Request, chosen: Settings, reader: Reader, reranker: CrossEncoder | str | None) -> Reranking:
+    """What will be done about reranking; nothing (None) can judge where there are conditions only."""
+    wanted, why = _rerank_wanted(request, chosen, reader) if reranker else (False, "nothing to judge by")
     missing = reranker if wanted and isinstance(reranker, str) else None
     if missing and chosen.rerank_failure == "error":
         raise RerankFailed(f"reranking is not possible: {missing}")
     return Reranking(
-        model=reranker.identity if wanted and not isinstance(reranker, str) else None,
+        model=reranker.identity if wanted and reranker and not isinstance(reranker, str) else None,
         why=why,
         unavailable=missing,
         depth=chosen.rerank_depth,

@@ -6,7 +6,7 @@
     "exact phrase"           these words, one after the other, must be there; amid other words, if any note has them
     rye OR spelt             one of them must be there
     -rye  -"old dough"       notes that hold it are left out
-    fermen*                  ranks by every word that begins like this
+    fermen*                  ranks by every word that begins like this; title:fermen* has one in its title
     title:levain tag:recipe path:bread/* type:guide category:fact is:observation created:2024-05 modified:>=2024
 
 Anything else is text. What looks like an operator and cannot be one is read as text too, and the
@@ -20,12 +20,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cutaway.notes.analyzer import Term, query_terms, tokens
+from cutaway.notes.analyzer import Term, query_terms
 from cutaway.notes.languages import DEFAULT
-from cutaway.retrieval.conditions import FIELDS, Condition, Test, Unreadable, field_test, phrase_test, word_test
+from cutaway.retrieval.conditions import (
+    FIELDS,
+    Condition,
+    Test,
+    Unreadable,
+    beginning,
+    field_test,
+    phrase_test,
+    text_test,
+)
 
 _PIECE = re.compile(
-    r"(?P<minus>-(?=[^\s-]))?(?:(?P<field>[A-Za-z]+):)?(?:\"(?P<quoted>[^\"]*)\"|“(?P<curly>[^“”]*)”|(?P<bare>\S+))"
+    rf"(?P<minus>-(?=[^\s-]))?(?:(?P<field>(?ai:{'|'.join(FIELDS)})):)?"
+    r"(?:\"(?P<quoted>[^\"]*)\"|“(?P<curly>[^“”]*)”|(?P<bare>\S+))"
 )
 _FOREIGN = {
     "AND": "AND is read as a word: words rank together anyway, and quotes make one a must",
@@ -59,10 +69,17 @@ class _Piece(NamedTuple):
     @property
     def prefix(self) -> Term | None:
         """What ``word*`` asks for."""
-        if self.quoted or self.field or not self.value.endswith("*"):
+        return None if self.quoted or self.field not in (None, "title") else beginning(self.value)
+
+    @property
+    def fault(self) -> str | None:
+        """Why it cannot be the operator that it looks like."""
+        if self.quoted:
             return None
-        whole = [token.term for token in tokens(self.value[:-1]) if len(self.value) - 1 == token.end - token.start]
-        return Term(whole[0], prefix=True) if whole else None
+        if self.value[0] in '"“':
+            return "its quotation mark has no partner"
+        dangling = self.field is None and self.value[-1] == ":" and self.value[:-1].lower() in FIELDS
+        return "no space may stand before its value" if dangling else None
 
     @property
     def words(self) -> str:
@@ -71,12 +88,11 @@ class _Piece(NamedTuple):
 
     def test(self) -> Test | None:
         """As a condition; None where nothing in it can be searched. Raises Unreadable."""
+        if self.fault:
+            raise Unreadable(self.fault)
         if self.field:
             return field_test(self.field, self.value, self.quoted)
-        terms = () if self.quoted or self.prefix else query_terms(self.value).terms
-        if self.prefix or len(terms) == 1:
-            return word_test(self.prefix or terms[0])
-        return phrase_test(self.value)
+        return phrase_test(self.value) if self.quoted else text_test(self.value)
 
 
 @dataclass(slots=True)
@@ -96,7 +112,7 @@ def understood(text: str, literal: bool = False, spoken: tuple[str, ...] = DEFAU
     while place < len(pieces):
         place += _take(pieces[place:], reading)
     if not reading.conditions and not any(piece.prefix for piece in reading.kept):
-        return Query(text, *query_terms(text, (), spoken), remarks=tuple(reading.remarks))
+        return Query(text, *query_terms(text, (), spoken), remarks=tuple(dict.fromkeys(reading.remarks)))
     prefixes = [piece.prefix for piece in reading.kept if piece.prefix]
     found = query_terms(
         " ".join(filter(None, (piece.words for piece in reading.kept))), [term.text for term in prefixes], spoken
@@ -104,18 +120,15 @@ def understood(text: str, literal: bool = False, spoken: tuple[str, ...] = DEFAU
     sought = " ".join(filter(None, (str(piece.prefix.text) if piece.prefix else piece.words for piece in reading.kept)))
     amid_words = any(not piece.quoted and not piece.field and piece.words for piece in reading.kept)
     conditions = (held._replace(yields=held.yields and amid_words) for held in reading.conditions)
-    return Query(sought, *found, conditions=tuple(conditions), remarks=tuple(reading.remarks))
+    return Query(sought, *found, conditions=tuple(conditions), remarks=tuple(dict.fromkeys(reading.remarks)))
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
     for match in _PIECE.finditer(text):
-        field = (match["field"] or "").lower() or None
-        if field and field not in FIELDS:
-            yield _Piece(match[0], match[0])
-            continue
+        field = match["field"].lower() if match["field"] else None
         value = next(match[name] for name in ("bare", "quoted", "curly") if match[name] is not None)
         letter = match["minus"] and field is None and match["bare"] is not None and len(value) == 1
-        if letter:  # an option of some command, as in `grep -r`
+        if letter and value.isascii() and value.isalnum():  # an option of some command, as in `grep -r`
             yield _Piece(match[0], match[0])
         else:
             yield _Piece(match[0], value, match["bare"] is None, field, bool(match["minus"]))
@@ -131,13 +144,13 @@ def _take(pieces: Sequence[_Piece], reading: _Reading) -> int:
         return count
     piece = pieces[0]
     try:
-        test = piece.test() if piece.quoted or piece.field or piece.negated else None
+        test = piece.test() if piece.quoted or piece.field or piece.negated or piece.fault else None
     except Unreadable as fault:
         reading.remarks.append(f"“{piece.raw}” is read as text: {fault}")
         test = None
     if test is None:
         reading.remarks += _misread(piece)
-        reading.kept.append(_Piece(piece.raw, piece.raw) if piece.field or piece.negated or piece.quoted else piece)
+        reading.kept.append(_Piece(piece.raw, piece.raw))
     elif piece.negated:
         reading.conditions.append(Condition((test,), True, f"without {piece.raw[1:]}"))
     else:
@@ -170,9 +183,7 @@ def _misread(piece: _Piece) -> Iterator[str]:
         yield _FOREIGN[piece.raw]
     elif piece.raw == "OR":
         yield "OR is read as a word: it needs a word, a phrase or a field on both sides"
-    elif piece.raw.lstrip("-")[:1] in ('"', "“"):
-        yield f"“{piece.raw}” is read as text: " + (
-            "no word is in it" if piece.quoted else "its quotation mark has no partner"
-        )
-    elif piece.raw.endswith(":") and piece.raw[:-1].lower() in FIELDS:
-        yield f"“{piece.raw}” is read as text: no space may stand before its value"
+    elif piece.quoted and not piece.field:
+        yield f"“{piece.raw}” is read as text: no word is in it"
+    elif piece.raw[0].isalnum() and re.search(r"[^*]\*$", piece.raw) and not (piece.field or piece.prefix):
+        yield f"“{piece.raw}” is read as text: * stands behind the beginning of a single word"
