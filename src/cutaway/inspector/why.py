@@ -71,8 +71,8 @@ class Why:
 
     @property
     def beyond(self) -> Candidate | None:
-        """Its way with the windows wide open, where that is all there is."""
-        return None if self.recorded else self.everywhere
+        """Its way with the windows wide open, where the search itself did not rank it."""
+        return None if _ranked(self.recorded) else self.everywhere
 
 
 def why(reader: Reader, name: str, answer: Answer, wide: Answer) -> Why:
@@ -88,10 +88,10 @@ def why(reader: Reader, name: str, answer: Answer, wide: Answer) -> Why:
     recorded, everywhere = (_followed(found, held.note, entry) for found in (answer, wide))
     seen = recorded or everywhere
     row = seen.row if seen else entry.row if entry else held.rows[0].id
-    source = answer if recorded else wide
+    source = answer if _ranked(recorded) else wide
     met, unmet = _conditions(answer, reader, row)
     rank = source.ranking.ranks.get(row)
-    page = None if rank is None or recorded is None else (rank - 1) // answer.plan.limit + 1
+    page = None if rank is None or source is wide else (rank - 1) // answer.plan.limit + 1
     standings = tuple(_standings(answer, wide, row))
     found = Why(
         note=held.note,
@@ -189,6 +189,11 @@ def _standings(answer: Answer, wide: Answer, row: RowId) -> list[Standing]:
     return found
 
 
+def _ranked(recorded: Candidate | None) -> bool:
+    """Whether the search ranked it: a leg may have read it, and only past the window that decides the first page."""
+    return recorded is not None and recorded.fate.stage != "head"
+
+
 def _verdict(found: Why) -> str:
     """In one sentence, what became of it."""
     if found.unmet:
@@ -197,7 +202,7 @@ def _verdict(found: Why) -> str:
         return "no word of the query is in it, and no passage of it is any closer than the mean passage" + _unembedded(
             found
         )
-    if found.recorded is None:
+    if not found.recorded or not _ranked(found.recorded):
         short = "; ".join(f"{standing.leg} rank {standing.rank:,} of {standing.of:,}" for standing in found.standings)
         return f"outside the windows of this search ({short})"
     fate = found.recorded.fate
