@@ -59,7 +59,7 @@ class WhyOut(Out):
     )
 
     @classmethod
-    def of(cls, found: Why, answer: Answer) -> WhyOut:
+    def of(cls, found: Why, answer: Answer, wide: Answer) -> WhyOut:
         note, entry = found.note, found.entry
         return cls(
             query=answer.plan.text,
@@ -74,7 +74,7 @@ class WhyOut(Out):
             terms=tuple(FoundOut(**term._asdict()) for term in found.terms),
             standings=tuple(StandingOut(**standing._asdict()) for standing in found.standings),
             recorded=_candidate(answer, found.recorded, note),
-            beyond=_candidate(answer, found.beyond, note),
+            beyond=_candidate(wide, found.beyond, note),
             **{name: getattr(found, name) for name in ("verdict", "freshness", "lag", "met", "unmet", "rank", "page")},
         )
 

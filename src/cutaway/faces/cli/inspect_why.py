@@ -28,7 +28,8 @@ from cutaway.retrieval.plan import Models
 def run(options: argparse.Namespace) -> int:
     """Why a note is where it is, or nowhere: 0 where it is a result of the search, on whatever page, else 1."""
     with _asked(options) as (session, answer, wide):
-        shown = WhyOut.of(why(session.reader, options.note, answer, wide()), answer)
+        opened_wide = wide()
+        shown = WhyOut.of(why(session.reader, options.note, answer, opened_wide), answer, opened_wide)
     if options.json:
         screen().out(shown.as_json())
     else:
@@ -88,10 +89,9 @@ def _print(console: Console, shown: WhyOut) -> None:
         _line(console, "words", _terms(shown))
     for standing in shown.standings:
         _line(console, standing.leg, _standing(standing))
-    candidate = shown.recorded or shown.beyond
-    if candidate:
-        label = "stages" if shown.recorded else "if open"
-        _line(console, label, " · ".join(_steps(candidate)))
+    for label, candidate in (("stages", shown.recorded), ("if open", shown.beyond)):
+        if candidate and candidate.journey:
+            _line(console, label, " · ".join(_steps(candidate)))
     if shown.beyond:
         said = (
             f"with every window open it would be at rank {shown.rank}" if shown.rank else "not even with open windows"
