@@ -59,3 +59,10 @@ def test_a_language_that_is_gone_no_longer_counts(home: Path, vault: Path) -> No
 
     with opened(home) as reader:
         assert ("english",) == reader.spoken
+
+
+def test_a_stem_that_is_another_word_is_not_found(home: Path, vault: Path) -> None:
+    """What `computerized` is cut down to looks like `computer`, whose own stem is shorter still."""
+    index_vault(home, write_vault(vault, {"a.md": "computer", "b.md": "computerized"}))
+
+    assert ["b.md"] == paths(ask(home, "computerize", mode="text"))

@@ -100,7 +100,7 @@ class Lexicon:
         query = "SELECT term FROM words WHERE stem IN (SELECT value FROM json_each(?)) ORDER BY term"
         listed = self._connection.execute(query, (json.dumps(sorted(term.stems)),))
         alike = [*(stem.split(" ", 1)[1] for stem in sorted(term.stems)), *(word for (word,) in listed)]
-        return tuple(word for word in dict.fromkeys(alike) if word != term.text)
+        return tuple(word for word in dict.fromkeys(alike) if word != term.text and term.answered_by(word))
 
     def postings(self, word: str, prefix: bool = False) -> Postings:
         """Where a word stands in this scope, or the words that begin with it. A word is looked up as it is."""
