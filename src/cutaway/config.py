@@ -46,6 +46,11 @@ class Settings(BaseModel):
     heading_weight: float = Field(1.0, ge=0, le=20, description="What a word counts once more in a heading.")
     tag_weight: float = Field(1.0, ge=0, le=20, description="What a word counts in a tag.")
     path_weight: float = Field(0.5, ge=0, le=20, description="What a word counts in a folder's name.")
+    weigh: bool = Field(False, description="Multiply scores by what the frontmatter says of a note's worth.")
+    weights: str = Field(
+        "status=deprecated,superseded: 0.5",
+        description="By how much: `CONDITION: FACTOR; …`, besides `confidence` from 0 to 1.",
+    )
     min_similarity: float = Field(0.0, ge=0, le=1, description="Cosine below which the vector leg is silent for a row.")
     window: int = Field(200, ge=10, le=4_096, description="Candidates each leg contributes to page one.")
     weak_below: float = Field(0.5, ge=0, le=1.5, description="An answer whose best score is lower is called weak.")

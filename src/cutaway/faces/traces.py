@@ -207,6 +207,8 @@ def plan_values(answer: Answer) -> dict[str, Any]:
     nested = {"readiness": {**plan.readiness._asdict(), "total": plan.readiness.total}}
     words = {name: [str(term) for term in getattr(plan, name)] for name in ("terms", "set_aside")}
     values["conditions"] = [condition.said for condition in plan.conditions]
+    rules = plan.weights and [f"{rule.condition.said}: {rule.factor:g}" for rule in plan.weights]
+    values["weights"] = rules
     weighting = {**plan.weighting._asdict(), "fields": dict(zip(FIELD_COLUMNS, plan.weighting.fields, strict=True))}
     made: dict[str, Any] = plain(
         {**values, **nested, **words, "weighting": weighting, "reranking": plan.reranking._asdict()}

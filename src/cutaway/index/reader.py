@@ -202,6 +202,14 @@ class Reader:
         found = self._connection.execute(query, (folded(key), *self._ids, json.dumps(texts)))
         return [NoteId(note) for (note,) in found]
 
+    def numbers(self, key: str) -> dict[NoteId, float]:
+        """The number that notes have under a key; the least where a note has several."""
+        query = (
+            "SELECT note_id, min(number) FROM properties p JOIN notes n ON n.id = p.note_id"
+            f" WHERE key = ? AND number IS NOT NULL AND project_id IN ({self._marks}) GROUP BY note_id"
+        )
+        return {NoteId(note): number for note, number in self._connection.execute(query, (folded(key), *self._ids))}
+
     @cached_property
     def catalog(self) -> tuple[NoteNames, ...]:
         """Every note of the scope, and what it is called."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cutaway.inspector.journeys import Candidate, Step
 from cutaway.retrieval.tracing import InField
 
-_REORDERING = ("blend", "replace_scores")
+_REORDERING = ("weigh", "blend", "replace_scores")
 _WORDS = ("complete_lexical", "match")
 _SIMILAR = ("complete_similarity", "collapse")
 _DIGITS = 9

@@ -22,6 +22,7 @@ from cutaway.retrieval.bm25 import Bm25
 from cutaway.retrieval.plan import Plan
 from cutaway.retrieval.restrict import Admission, admitted
 from cutaway.retrieval.tracing import Outcome, Scored, Stage, stage
+from cutaway.retrieval.weights import Weight, weights_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class Evidence:
     """What the conditions let in; None where there are none."""
     reachable: int = 0
     """How many vectors the vector leg may give."""
+    weights: Mapping[NoteId, Weight] = field(default_factory=dict)
+    """What the scores of notes are multiplied by; of those that are not 1."""
     failure: str | None = None
     """Why the vector leg could not be read after all."""
     truncated: bool = False
@@ -95,6 +98,7 @@ def gather(plan: Plan, reader: Reader, embedder: Embedder | str) -> Evidence:
     if plan.listing:
         return _listed(plan, reader, admission)
     words = _words(plan, reader, admission) if plan.lexical else Evidence(admission=admission)
+    words = words if plan.weights is None else replace(words, weights=weights_of(plan.weights, reader))
     if not plan.vector or isinstance(embedder, str):
         return words
     try:

@@ -60,7 +60,9 @@ class Answer:
     @property
     def formula(self) -> str:
         """What the scores are."""
-        return f"{self.fused_by} + {self.plan.reranking.formula}" if self.reranked else self.fused_by
+        weighed = " × weights/v1" if self.plan.weights is not None else ""
+        reread = f" + {self.plan.reranking.formula}" if self.reranked else ""
+        return f"{self.fused_by}{weighed}{reread}"
 
     @property
     def reranked(self) -> bool:

@@ -18,6 +18,7 @@ from cutaway.retrieval.bm25 import Weighting
 from cutaway.retrieval.conditions import Condition, where
 from cutaway.retrieval.cursor import unsealed
 from cutaway.retrieval.query import understood
+from cutaway.retrieval.weights import Rule, rules
 
 MAX_QUERY_CHARS = 20_000
 MAX_RESULTS = 1_000
@@ -101,6 +102,8 @@ class Plan:
     limit: int
     formula: str
     weighting: Weighting
+    weights: tuple[Rule, ...] | None
+    """By how much what notes count; None where all count the same."""
     tie_breaker: float
     saturation: float
     min_similarity: float
@@ -148,7 +151,15 @@ class Plan:
     @property
     def decided_by(self) -> tuple[object, ...]:
         """All else that the order of results depends on, but for the index itself."""
-        formula = (self.formula, self.weighting, self.tie_breaker, self.saturation, self.min_similarity, self.base)
+        formula = (
+            self.formula,
+            self.weighting,
+            self.weights,
+            self.tie_breaker,
+            self.saturation,
+            self.min_similarity,
+            self.base,
+        )
         identities = (self.analyzer, self.embedding_identity, self.index_identity) if self.vector else (self.analyzer,)
         reranking = self.reranking
         read = (reranking.model, reranking.depth, reranking.formula, reranking.weight) if reranking.model else ()
@@ -177,6 +188,7 @@ def make_plan(request: Request, settings: Settings, reader: Reader, models: Mode
         limit=chosen.limit,
         formula=_formula(chosen) if query.sought else FORMULAS["listed"],
         weighting=_weighting(chosen),
+        weights=rules(chosen.weights) if chosen.weigh and query.sought else None,
         tie_breaker=0.3 if chosen.fusion == "dismax-0.3" else chosen.tie_breaker,
         saturation=chosen.saturation,
         min_similarity=chosen.min_similarity,

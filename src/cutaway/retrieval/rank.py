@@ -12,6 +12,7 @@ from cutaway.retrieval import fusion
 from cutaway.retrieval.gather import Evidence
 from cutaway.retrieval.plan import FORMULAS, Plan
 from cutaway.retrieval.tracing import Dropped, K, Outcome, Scored, Stage, best_first, stage
+from cutaway.retrieval.weights import weigh
 
 
 class Ranking(NamedTuple):
@@ -60,6 +61,9 @@ def ranked(evidence: Evidence, plan: Plan) -> tuple[Stage[Any], ...]:
         stages.append(as_listed(words) if plan.listing else _calibrated(words, evidence, plan))
     elif similar is not None:
         stages.append(fusion.calibrate_similarity(similar, baseline=evidence.baseline.mean))
+    if plan.weights is not None:
+        said = "; ".join(f"{rule.condition.said}: {rule.factor:g}" for rule in plan.weights)
+        stages.append(weigh(stages[-1], evidence.notes, evidence.weights, rules=said))
     return tuple(stages)
 
 

@@ -65,7 +65,7 @@ def admitted(conditions: Sequence[Condition], reader: Reader) -> Admission | Non
     lexicon = reader.lexicon
     met = []
     for condition in conditions:
-        passing = _passing(condition, reader)
+        passing = meeting(condition, reader)
         met.append(Met(condition, _notes(passing, lexicon.notes), passing))
     if not _all(met).any():
         met = [one._replace(relaxed=one.condition.yields) for one in met]
@@ -82,14 +82,15 @@ def _all(met: Sequence[Met]) -> Mask:
     return rows
 
 
-def _passing(condition: Condition, reader: Reader) -> Mask:
+def meeting(condition: Condition, reader: Reader) -> Mask:
+    """The rows that meet a condition, by place in the lexicon."""
     passing = np.zeros(len(reader.lexicon), np.bool_)
     for test in condition.tests:
-        passing |= _meeting(test, reader)
+        passing |= _testing(test, reader)
     return ~passing if condition.negated else passing
 
 
-def _meeting(test: Test, reader: Reader) -> Mask:
+def _testing(test: Test, reader: Reader) -> Mask:
     lexicon = reader.lexicon
     match test:
         case Holds():

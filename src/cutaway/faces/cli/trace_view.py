@@ -216,6 +216,8 @@ def _fused(candidate: CandidateOut, tie_breaker: float) -> Iterator[tuple[str, s
         if step.parts and step.stage in ("fuse", "fuse_ranks"):
             weighed = f" (the weaker counts {tie_breaker:g})" if step.stage == "fuse" else ""
             yield "score", f"{shares} = {step.score:.9f}{weighed}"
+        elif step.parts and step.stage == "weigh":
+            yield "weighed", f"{shares} = {step.score:.9f} ({step.mark})"
         elif step.parts and step.stage in ("blend", "replace_scores"):
             yield "reranked", f"{shares} = {step.score:.9f}"
 
