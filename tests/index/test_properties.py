@@ -67,6 +67,7 @@ def value(text: str, key: str = "key") -> Property:
         ("created: 2024-05-01\ndate: 2023-01-01", "created", {"2024-05-01"}),
         ("created: soon\ndate: 2023-01-01", "created", {"2023-01-01"}),
         ("created: 2024", "created", {"2024"}),
+        ("created: [2024-05-01, 2021-01-01, 2023-01-01, 2022-01-01]", "created", {"2021-01-01"}),
         ("modified: 2024-05-01", "modified", {"2024-05-01"}),
         ("Updated: 2024-05-01", "modified", {"2024-05-01"}),
         ("modified: 2024-05-01\nupdated: 2025-01-01", "modified", {"2024-05-01"}),
