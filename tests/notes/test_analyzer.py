@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders import terms
-from cutaway.notes.analyzer import answering, note_terms, query_terms, tokens
+from cutaway.notes.analyzer import Term, answering, note_terms, query_terms, tokens
 
 PIECES = [
     *("C++", "C#", "don't", "don’t", "my-app", "1.2.3", "read_file", "_", "Run", "NOT", "(", '"', "*", "^", "\0", "#"),
@@ -221,3 +221,11 @@ def test_the_terms_of_a_text_spelled_out(text: str, expected: list[str]):
 def test_a_query_of_function_words_alone_is_looked_for_as_it_is() -> None:
     """Nothing is set aside where nothing would be left."""
     assert (terms("to", "be", "or", "not"), ()) == query_terms("to be or not to be")
+
+
+def test_every_term_is_answered_by_the_same_words() -> None:
+    """However many terms there are, in whatever order, and however the words are given."""
+    asked = [Term("suns"), Term("running"), Term("mo", prefix=True), Term("violet"), Term("red")]
+
+    for order in (asked, asked[::-1]):
+        assert {*asked} - {Term("violet")} == answering(order, iter(["red", "runs", "sun", "moon"]))

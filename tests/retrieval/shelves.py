@@ -114,6 +114,8 @@ WHERE = (
     of_note("created=2023..2024-05", lambda page: page.date("created", lambda held: "2023" <= held[:7] <= "2024-05")),
     of_note("type=guide", lambda page: page.values.get("type") == "guide"),
     of_note("path=Work/*", lambda page: page.path.startswith("work/")),
+    of_note("path=home/[!x]*", lambda page: page.path.startswith("Home/")),
+    of_note("path=HOME", lambda page: page.path.startswith("Home/")),
     of_note("path=n1", lambda page: "n1" in page.path),
     of_note("title=red", lambda page: page.says("red", (0,))),
     of_note("title=sun*", lambda page: page.begins("sun", (0,))),
@@ -175,7 +177,7 @@ def made(seed: int) -> list[Page]:
         }
         pages.append(
             Page(
-                path=chance.choice(["", "work/", "work/old/", "home/"]) + f"n{number}.md",
+                path=chance.choice(["", "work/", "work/old/", "Home/"]) + f"n{number}.md",
                 title=words(3),
                 tags=chance.sample(["a", "a/b", "a/b/d", "c", "ab"], k=chance.choice([0, 0, 1, 2])),
                 values={key: value for key, value in offered.items() if chance.random() < 0.5},

@@ -214,6 +214,14 @@ def test_each_condition_is_counted_alone_and_together(shelves: Shelves, seed: in
     assert (None if passing else reason) == dict(found.remarks).get("restrict")
 
 
+def test_an_empty_vault_has_nothing_to_meet_a_condition(home: Path, vault: Path) -> None:
+    """So nothing is said of the condition."""
+    index_vault(home, vault)
+    found = ask(home, "red", mode="text", where=("path=*",))
+
+    assert (0, None) == (found.total, dict(found.remarks).get("restrict"))
+
+
 # Pages and cursors
 
 

@@ -21,6 +21,7 @@ _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _TAGS = ("tag", "tags")
+_WRITTEN = {"yes": "true", "on": "true", "no": "false", "off": "false"}  # what YAML reads as another word
 _ALTERNATIVES = {"created": ("created", "date"), "modified": ("modified", "updated")}
 
 
@@ -72,7 +73,7 @@ def meets(held: Property, op: str, values: Sequence[str]) -> bool:
 
 
 def _equal(held: Property, value: str) -> bool:
-    if held.text == value or (held.key == "tags" and held.text.startswith(f"{value}/")):
+    if held.text in (value, _WRITTEN.get(value)) or (held.key == "tags" and held.text.startswith(f"{value}/")):
         return True
     date, asked = _date(held.text), _date(value)
     if date and asked and date.startswith(asked):

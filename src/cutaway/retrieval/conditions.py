@@ -174,9 +174,9 @@ def _dated(field: str, value: str) -> Has:
     if dots and _is_date(first.strip()) and _is_date(last.strip()):
         return Has(field, "..", (first.strip(), last.strip()))
     match = _COMPARED.fullmatch(value.strip())
-    if match is None or not _is_date(match["value"].strip()):
+    if match is None or not _is_date(match["value"]):
         raise Unreadable(f"`{field}` needs a date as 2024, 2024-05 or 2024-05-31, after >, >=, <, <= or as from..to")
-    return Has(field, match["op"] or "=", (match["value"].strip(),))
+    return Has(field, match["op"] or "=", (match["value"],))
 
 
 def _is_date(text: str) -> bool:
