@@ -76,6 +76,11 @@ class Bm25:
         """How many notes hold a term."""
         return next((self._notes_among(use.places) for use in self._uses if use.term == term), 0)
 
+    @property
+    def admits(self) -> bool:
+        """Whether any row may be ranked at all."""
+        return self._admitted is None or bool(self._admitted.any())
+
     @cached_property
     def total(self) -> int:
         """How many admitted rows hold a term of the query."""

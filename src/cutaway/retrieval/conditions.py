@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from datetime import datetime
 from typing import NamedTuple
@@ -21,9 +22,8 @@ _PRESENT = ("tag", "type", *_DATES)
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:[T ]\d\d(?::\d\d(?::\d\d)?)?)?)?)?", re.ASCII)
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 _COMPARED = re.compile(r"(?P<op><=|>=|<|>|=)?\s*(?P<value>.*)", re.DOTALL)
-_WHERE = re.compile(
-    r"\s*(?P<absent>!)?(?P<name>[^\s=<>!]+)\s*(?:(?P<op>!=|<=|>=|=|<|>)\s*(?P<value>.*?)\s*)?", re.DOTALL
-)
+_NAME = r"[^\s=<>!](?:[^=<>!]*[^\s=<>!])?"
+_WHERE = re.compile(rf"\s*(?P<absent>!)?(?P<name>{_NAME})\s*(?:(?P<op>!=|<=|>=|=|<|>)\s*(?P<value>.*?)\s*)?", re.DOTALL)
 
 
 class Unreadable(ValueError):
@@ -188,8 +188,12 @@ def _is_date(text: str) -> bool:
 
 
 def _listed(value: str, mark: str = "") -> tuple[str, ...]:
-    parts = (part.strip().lstrip(mark) for part in value.split(","))
-    values = tuple(part for part in parts if part)
+    """Values by comma; one in quotes may hold a comma."""
+    try:
+        parts = next(csv.reader([" ".join(value.split())], skipinitialspace=True), [])
+    except csv.Error as error:
+        raise Unreadable(str(error)) from None
+    values = tuple(value for part in parts if (value := part.strip().lstrip(mark)))
     if not values:
         raise Unreadable("it needs a value")
     return values

@@ -162,7 +162,7 @@ def match(bm25: Bm25, *, k1: float, b: float, inflected: float, fields: tuple[fl
         "no searchable term in the query" if not terms else "",
         "no term matched" if terms and not bm25.found else "",
         f"not found anywhere: {' '.join(missing)}" if missing and bm25.found else "",
-        "no term matched what the conditions let in" if bm25.found and not bm25.total else "",
+        "no term matched what the conditions let in" if bm25.found and bm25.admits and not bm25.total else "",
         "relaxed: no row holds every term" if bm25.total and not bm25.complete and len(terms) > 1 else "",
     ]
     return Outcome(found, remark="; ".join(filter(None, remarks)) or None)
@@ -172,7 +172,8 @@ def match(bm25: Bm25, *, k1: float, b: float, inflected: float, fields: tuple[fl
 def nearest(vectors: ExactIndex, query: Vector, within: Sequence[int] | None, *, k: int) -> Outcome[ChunkId]:
     """The vector leg: the k chunks closest to the query, by cosine, of those the conditions let in."""
     found = vectors.nearest(query, k, within)
-    return Outcome(tuple(Scored(near.id, near.similarity) for near in found), remark=None if found else "no vectors")
+    remark = None if found else "no vectors" if within is None else "no vector of what the conditions let in"
+    return Outcome(tuple(Scored(near.id, near.similarity) for near in found), remark=remark if within != [] else None)
 
 
 def _with_vectors(
