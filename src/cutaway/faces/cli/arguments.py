@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     views = inspect.add_subparsers(title="views", metavar="VIEW", required=True)
     _inspect_chunks(views)
     _inspect_query(views)
+    _inspect_stale(views)
     add_evaluation(commands, _command, _scope)
     _upkeep(commands)
     return top
@@ -67,6 +68,12 @@ def _inspect_chunks(views: _Parsers) -> None:
     command = _command(views, "chunks", "inspect_chunks:run", "a note as the index sees it: rows, chunks, skips")
     command.add_argument("note", help="a path, file name, title, permalink or alias")
     command.add_argument("--text", action="store_true", help="show each chunk whole")
+    _scope(command)
+
+
+def _inspect_stale(views: _Parsers) -> None:
+    command = _command(views, "stale", "inspect_stale:run", "what lags behind the files or the settings, and the cure")
+    command.add_argument("--check", action="store_true", help="exit with 1 where anything lags, for scripts")
     _scope(command)
 
 
