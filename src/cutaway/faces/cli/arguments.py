@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     views = inspect.add_subparsers(title="views", metavar="VIEW", required=True)
     _inspect_chunks(views)
     _inspect_query(views)
+    _inspect_neighbors(views)
     _inspect_stale(views)
     add_evaluation(commands, _command, _scope)
     _upkeep(commands)
@@ -68,6 +69,17 @@ def _inspect_chunks(views: _Parsers) -> None:
     command = _command(views, "chunks", "inspect_chunks:run", "a note as the index sees it: rows, chunks, skips")
     command.add_argument("note", help="a path, file name, title, permalink or alias")
     command.add_argument("--text", action="store_true", help="show each chunk whole")
+    _scope(command)
+
+
+def _inspect_neighbors(views: _Parsers) -> None:
+    summary = "the passages closest to one, by the vectors that are stored"
+    command = _command(views, "neighbors", "inspect_neighbors:run", summary)
+    command.add_argument("target", nargs="?", help="a chunk (NOTE#3, or its id), a line (NOTE:12), or a whole NOTE")
+    command.add_argument("--text", metavar="WORDS", help="instead of a target: what is closest to these words")
+    command.add_argument("--limit", "-n", type=int, default=10, metavar="N", help="neighbours shown (default: 10)")
+    command.add_argument("--all", action="store_true", help="list near-duplicates one by one, not under the best")
+    command.add_argument("--by-text", action="store_true", help="embed the target's text now, whatever is stored")
     _scope(command)
 
 
