@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from cutaway.errors import BadVector
 from cutaway.index.exact import ExactIndex
 from cutaway.index.schema import DERIVED
-from cutaway.index.vectors import Near, Record, Vector, VectorIndex
+from cutaway.index.vectors import Near, Record, StoredVectors, Vector, VectorIndex
 from cutaway.model import ChunkId
 
 Open = Callable[[Iterable[int]], VectorIndex]
@@ -363,3 +363,66 @@ def test_the_mean_similarity_is_the_mean_of_all(backend: Backend, held: list[Rec
 
     assert len(scores) == count
     assert pytest.approx(sum(scores) / max(len(scores), 1), abs=1e-6) == mean
+
+
+# What is stored, where a backend gives it out
+
+
+def stored(index: VectorIndex) -> StoredVectors:
+    """The same index, by what more it can do."""
+    if not isinstance(index, StoredVectors):
+        pytest.skip("this backend does not give out its vectors")
+    return index
+
+
+@every_backend
+@few
+@given(history=histories, scope=st.frozensets(st.sampled_from(PROJECTS)))
+def test_vectors_come_back_as_they_were_stored(backend: Backend, history: list[Change], scope: frozenset[int]) -> None:
+    """Those of the scope, at length one, as half-precision numbers hold them; an unknown chunk has none."""
+    held = {chunk: record for chunk, record in remaining(history).items() if record.project in scope}
+    with backend(4) as open_index:
+        found = stored(applied(open_index, history, scope)).vectors([*remaining(history), ChunkId(777)])
+
+    assert held.keys() == found.keys()
+    assert all(np.allclose(found[chunk], record.vector, atol=1e-3) for chunk, record in held.items())
+    assert all(np.linalg.norm(vector) == pytest.approx(1, abs=1e-6) for vector in found.values())
+
+
+@every_backend
+@few
+@given(held=collections)
+def test_similarity_by_stored_vectors_is_symmetric(backend: Backend, held: list[Record]) -> None:
+    """What one chunk is to another, that is the same number as the other is to it."""
+    with backend(4) as open_index:
+        index = filled(open_index, held)
+        vectors = stored(index).vectors([record.id for record in held])
+        table = {chunk: dict(index.nearest(vector, 100)) for chunk, vector in vectors.items()}
+
+    assert all(table[one][other] == table[other][one] for one in table for other in table)
+
+
+@every_backend
+@few
+@given(
+    held=collections,
+    queries=st.lists(vectors, min_size=1, max_size=3),
+    inner=st.lists(st.sampled_from([-0.5, 0.0, 0.5, 0.707106781]), unique=True).map(sorted),
+    some=st.lists(ids, max_size=4),
+)
+def test_a_histogram_counts_the_best_of_each_chunk(
+    backend: Backend, held: list[Record], queries: list[Vector], inner: list[float], some: list[ChunkId]
+) -> None:
+    """The numbers are those of nearest, an edge belongs to the range above it; *within* counts these chunks only."""
+    edges = [-1.0, *inner, 1.0]
+    within = [record.id for record in held if record.id not in some]
+    with backend(4) as open_index:
+        index = filled(open_index, held)
+        each = [dict(index.nearest(query, 100, within)) for query in queries]
+        found = stored(index).histogram(queries, edges, within)
+        everything = stored(index).histogram(queries, edges)
+
+    best = [max(scores[chunk] for scores in each) for chunk in within]
+    places = [max(place for place, edge in enumerate(edges[:-1]) if edge <= score) for score in best]
+    assert [places.count(place) for place in range(len(edges) - 1)] == found
+    assert len(held) == sum(everything)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cutaway.index.cards import Known
 from cutaway.index.difference import Difference, difference
-from cutaway.index.writer import Known
 from cutaway.model import NoteId, Problem
 from cutaway.notes.files import Scan
 

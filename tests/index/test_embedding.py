@@ -151,7 +151,7 @@ def test_a_vector_that_cannot_be_compared_marks_its_chunk_failed(home: Path, vau
     _, embedding = index_vault(home, vault, BatchEmbedder(spoiled="spoiled", value=value))
 
     with opened(home) as reader:
-        failures = [(path, count) for path, _, count in reader.failures(reader.scope[0])]
+        failures = [(held.path, held.chunks) for held in reader.unserved(reader.scope[0], None)]
     assert ((1, 1), [("bad.md", 1)]) == (embedding, failures)
     assert ["good.md"] == paths(ask(home, "this text is spoiled", HashEmbedder(), mode="vector"))
     assert "bad.md" in paths(ask(home, "spoiled", HashEmbedder()))

@@ -11,12 +11,15 @@ import apsw
 import pytest
 
 from builders import HashEmbedder, ask, index_vault, opened, paths, write_vault
+from cutaway.config import Settings
 from cutaway.index.projects import projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer, snapshot, transaction
 from cutaway.index.writer import Writer
 from cutaway.inspector.chunk_map import chunk_map
 from cutaway.inspector.health import examine, overview
+from cutaway.inspector.neighbours import Asked, neighbours
+from cutaway.inspector.stale import behind
 
 NOTES = {f"{number}.md": f"# Tree {number}\n\nLeaves and roots, number{number}.\n" for number in range(20)}
 
@@ -33,6 +36,11 @@ READS: dict[str, Callable[[Path], object]] = {
     "hybrid search": lambda home: paths(ask(home, "leaves number7", HashEmbedder())),
     "chunk map": lambda home: read(home, lambda reader: chunk_map(reader, "7.md", "hash/32")),
     "overview": lambda home: read(home, overview),
+    "neighbours": lambda home: read(home, lambda reader: neighbours(Asked("7.md#1"), reader, HashEmbedder())),
+    "neighbours of words": lambda home: read(
+        home, lambda reader: neighbours(Asked(text="leaves"), reader, HashEmbedder())
+    ),
+    "what lags": lambda home: read(home, lambda reader: behind(reader, Settings(), HashEmbedder())),
     "health check": lambda home: read(home, lambda reader: examine(reader, "hash/32")),
 }
 every_read = pytest.mark.parametrize("ask_for", READS.values(), ids=READS)

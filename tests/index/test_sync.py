@@ -103,7 +103,7 @@ def test_one_folder_is_one_project_however_it_is_spelled(
 
     with opened(home) as reader:
         assert [("vault", vault)] == [(project.name, project.root) for project in reader.scope]
-        assert {"bread.md", "notes/flour.md"} == reader.hashes(reader.scope[0]).keys()
+        assert {"bread.md", "notes/flour.md"} == reader.known(reader.scope[0]).keys()
 
 
 # What a folder gains and loses

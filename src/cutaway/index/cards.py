@@ -84,6 +84,25 @@ class NoteNames(NamedTuple):
         return [*files, self.title, *self.aliases, *filter(None, [self.permalink])]
 
 
+class Known(NamedTuple):
+    """What the index holds of a note: its id, the content it was read from, and how."""
+
+    id: NoteId
+    hash: bytes
+    form: str
+
+
+class Unserved(NamedTuple):
+    """Chunks of one note that may not be served, and all there is to say why."""
+
+    path: str
+    state: str
+    error: str | None
+    embedding_identity: str | None
+    index_identity: str | None
+    chunks: int
+
+
 class Readiness(NamedTuple):
     """How many chunks are in each state."""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from cutaway.index.writer import Known
+from cutaway.index.cards import Known
 from cutaway.notes.files import Scan
 
 

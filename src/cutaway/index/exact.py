@@ -24,6 +24,7 @@ _FREE = -1
 # Two float32 products of the same vectors differ by less; all within it of the cut are rescored.
 _SLACK = 2e-6
 _DIGITS = 9
+_BLOCK = 4_096  # rows that are scored at once in double precision where all of them are
 
 
 class ExactIndex:
@@ -42,10 +43,7 @@ class ExactIndex:
     # Reading
 
     def nearest(self, query: Vector, k: int, within: Sequence[int] | None = None) -> list[Near]:
-        ids, rows = self._scoped
-        if within is not None:
-            admitted = np.isin(ids, np.array(within, np.int64))
-            ids, rows = ids[admitted], rows[admitted]
+        ids, rows = self._admitted(within)
         if k <= 0 or not len(ids):
             return []
         rough = np.vecdot(rows, query)
@@ -72,6 +70,28 @@ class ExactIndex:
     def mean_similarity(self, query: Vector) -> tuple[float, int]:
         ids, _ = self._scoped
         return round(float(np.vecdot(self._mean, query.astype(np.float64))), _DIGITS), len(ids)
+
+    def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, Vector]:
+        known, rows = self._admitted(ids)
+        return {ChunkId(int(chunk)): row for chunk, row in zip(known, rows, strict=True)}
+
+    def histogram(
+        self, queries: Sequence[Vector], edges: Sequence[float], within: Sequence[int] | None = None
+    ) -> list[int]:
+        _, rows = self._admitted(within)
+        counts = np.zeros(len(edges) - 1, np.int64)
+        for start in range(0, len(rows), _BLOCK):
+            best = np.max([_cosine(rows[start : start + _BLOCK], query) for query in queries], axis=0)
+            counts += np.histogram(best, edges)[0]
+        return [int(count) for count in counts]
+
+    def _admitted(self, within: Sequence[int] | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The scope's chunk ids and vectors, or those of these chunks."""
+        ids, rows = self._scoped
+        if within is None:
+            return ids, rows
+        admitted = np.isin(ids, np.array(within, np.int64))
+        return ids[admitted], rows[admitted]
 
     @cached_property
     def _scoped(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

@@ -1,4 +1,4 @@
-"""Which projects an index has, and which of them a request means."""
+"""Which projects an index has, which of them a request means, and what notes it holds of one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 
 from cutaway.errors import UnknownProject, UsageError
+from cutaway.index.cards import Known
 from cutaway.model import Project
 
 
@@ -15,6 +16,12 @@ def projects_of(connection: apsw.Connection) -> list[Project]:
     """Every project of the index, by name."""
     found = connection.execute("SELECT id, name, root FROM projects ORDER BY name")
     return [Project(number, name, Path(root)) for number, name, root in found]
+
+
+def known_notes(connection: apsw.Connection, project: Project) -> dict[str, Known]:
+    """What each note of a project was read from, and how, by path."""
+    query = "SELECT path, id, hash, form FROM notes WHERE project_id = ?"
+    return {path: Known(*rest) for path, *rest in connection.execute(query, (project.id,))}
 
 
 def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> tuple[Project, ...]:

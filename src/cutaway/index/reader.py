@@ -13,9 +13,10 @@ from typing import Any
 import apsw
 
 from cutaway.errors import BadVector, UsageError
-from cutaway.index.cards import Entry, NoteCard, NoteNames, Readiness, RowCard
+from cutaway.index.cards import Entry, Known, NoteCard, NoteNames, Readiness, RowCard, Unserved
 from cutaway.index.exact import ExactIndex
 from cutaway.index.lexicon import Lexicon
+from cutaway.index.projects import known_notes
 from cutaway.index.properties import Property, folded, meets
 from cutaway.index.sqlite import generation
 from cutaway.model import ChunkId, NoteId, Problem, Project, RowId, Skip
@@ -68,6 +69,12 @@ class Reader:
         found: str | None = self._meta("embedding")
         return found
 
+    @property
+    def dimension(self) -> int | None:
+        """Of the vectors the index holds; None where nothing was embedded."""
+        held = self._meta("dimension")
+        return None if held is None else int(held)
+
     @cached_property
     def generation(self) -> int:
         """Grows with every change to the index."""
@@ -80,8 +87,8 @@ class Reader:
 
     def vectors(self, dimension: int) -> ExactIndex:
         """The scope's vectors. Raises BadVector where they have another dimension."""
-        held = self._meta("dimension")
-        if held is not None and int(held) != dimension:
+        held = self.dimension
+        if held is not None and held != dimension:
             raise BadVector(f"the index holds {held}-dimensional vectors; the model gives {dimension}.")
         if self._vectors is None:
             self._vectors = ExactIndex(self._connection, dimension, self._ids)
@@ -106,18 +113,23 @@ class Reader:
             **{state: states.get(state, 0) for state in Readiness._fields},
         }
 
-    def hashes(self, project: Project) -> dict[str, bytes]:
-        """The content each note of a project was read from, by path."""
-        return dict(self._connection.execute("SELECT path, hash FROM notes WHERE project_id = ?", (project.id,)))
+    def known(self, project: Project) -> dict[str, Known]:
+        """What each note of a project was read from, and how, by path."""
+        return known_notes(self._connection, project)
 
-    def failures(self, project: Project) -> list[tuple[str, str, int]]:
-        """Notes with failed chunks: path, what was wrong, how many."""
+    def unserved(self, project: Project, identity: str | None) -> list[Unserved]:
+        """Notes with chunks that may not be served: by state, by what was wrong, by what they were embedded as.
+
+        Without an embedding identity in use, none is foreign.
+        """
         query = (
-            "SELECT n.path, min(c.error), count(*) FROM chunks c JOIN notes n ON n.id = c.note_id"
-            " WHERE c.state = 'failed' AND c.project_id = ? GROUP BY n.path ORDER BY n.path"
+            "SELECT n.path, c.state, c.error, c.embedding_identity, c.index_identity, count(*)"
+            " FROM chunks c JOIN notes n ON n.id = c.note_id WHERE c.project_id = ?1 AND (c.state != 'ready'"
+            " OR (?2 IS NOT NULL AND (c.embedding_identity IS NOT ?2 OR c.index_identity IS NOT ?3)))"
+            " GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"
         )
-        found = self._connection.execute(query, (project.id,))
-        return [(str(path), str(error), int(str(count))) for path, error, count in found]
+        found = self._connection.execute(query, (project.id, identity, ExactIndex.identity))
+        return [Unserved(*row) for row in found]
 
     def integrity_faults(self) -> list[str]:
         """What SQLite finds wrong with the file, the lexical index included."""
@@ -125,8 +137,8 @@ class Reader:
 
     def vector_faults(self) -> tuple[int, int]:
         """How many vectors belong to no ready chunk, and how many ready chunks have no vector, in all projects."""
-        dimension = self._meta("dimension")
-        ids = ExactIndex(self._connection, int(dimension), ()).stored_ids() if dimension else frozenset()
+        held = self.dimension
+        ids = ExactIndex(self._connection, held, ()).stored_ids() if held else frozenset()
         ready = {chunk for (chunk,) in self._connection.execute("SELECT id FROM chunks WHERE state = 'ready'")}
         return len(ids - ready), len(ready - ids)
 
@@ -158,6 +170,14 @@ class Reader:
         for kind, number, chunk in self._connection.execute(query, (numbers, embedding, index, *self._ids)):
             chunks[RowId(kind, number)].append(ChunkId(chunk))
         return chunks
+
+    def served_chunks(self, embedding: str, index: str) -> list[ChunkId]:
+        """Every chunk of the scope that may be served under these identities."""
+        query = (
+            "SELECT id FROM chunks WHERE state = 'ready' AND embedding_identity = ? AND index_identity = ?"
+            f" AND project_id IN ({self._marks}) ORDER BY id"
+        )
+        return [ChunkId(chunk) for (chunk,) in self._connection.execute(query, (embedding, index, *self._ids))]
 
     def entries_of_note(self, note: NoteId) -> list[Entry]:
         """Every chunk of a note, in source order."""

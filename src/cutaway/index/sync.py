@@ -14,10 +14,11 @@ import apsw
 
 from cutaway.config import Settings
 from cutaway.errors import RootMissing
+from cutaway.index.cards import Known
 from cutaway.index.difference import Difference, difference
 from cutaway.index.note_tables import Draft
 from cutaway.index.sqlite import bump_generation, timestamp, transaction
-from cutaway.index.writer import Known, Writer
+from cutaway.index.writer import Writer
 from cutaway.model import Problem, Project
 from cutaway.models.embedder import Embedder, embedded
 from cutaway.notes.analyzer import ANALYZER
@@ -80,7 +81,7 @@ def sync(
     progress("scan", 0, 0)
     found = scan(project.root)
     form = note_form(embedder, settings)
-    known = {path: _in_form(held, form, embedder) for path, held in writer.known(project).items()}
+    known = in_form(writer.known(project), form, embedder is None)
     changes = difference(known, found, form)
     report = Report(changes, found.problems)
     if known and not found.hashes and changes.removed and not allow_empty:
@@ -110,9 +111,13 @@ def note_form(embedder: Embedder | None, settings: Settings) -> str:
     return f"{form}, {embedder.identity}" if embedder else form
 
 
-def _in_form(held: Known, form: str, embedder: Embedder | None) -> Known:
-    """A note read with a model stays as it is when the model is missing for once."""
-    return held._replace(form=form) if embedder is None and held.form.startswith(f"{form}, ") else held
+def in_form(known: Mapping[str, Known], form: str, without_model: bool) -> dict[str, Known]:
+    """What the index knows, as a reading in this form sees it.
+
+    A note read with a model stays as it is when the model is missing for once.
+    """
+    same = (path for path, held in known.items() if without_model and held.form.startswith(f"{form}, "))
+    return {**known, **{path: known[path]._replace(form=form) for path in same}}
 
 
 def embed_pending(connection: apsw.Connection, embedder: Embedder, progress: Progress) -> Embedding:

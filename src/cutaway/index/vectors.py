@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,3 +53,20 @@ class ExactScores(Protocol):
 
     def mean_similarity(self, query: Vector) -> tuple[float, int]:
         """The query's product with the mean of the scope's vectors, and how many they are."""
+
+
+@runtime_checkable
+class StoredVectors(Protocol):
+    """An index that gives back what it stores, and says how similar all of it is to something."""
+
+    def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, Vector]:
+        """The vectors of those among *ids* that are stored, at length one: what ``nearest`` compares with."""
+
+    def histogram(
+        self, queries: Sequence[Vector], edges: Sequence[float], within: Sequence[int] | None = None
+    ) -> list[int]:
+        """How many chunks have a similarity in each range from one edge to the next.
+
+        The numbers are those ``nearest`` gives; of several queries, that to the one most like the chunk.
+        An edge belongs to the range above it, the last one also to the last range.
+        """

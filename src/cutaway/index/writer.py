@@ -13,20 +13,13 @@ import apsw
 import numpy as np
 
 from cutaway.errors import UsageError
+from cutaway.index.cards import Known
 from cutaway.index.exact import ExactIndex
 from cutaway.index.note_tables import Draft, NoteTables
-from cutaway.index.projects import projects_of
+from cutaway.index.projects import known_notes, projects_of
 from cutaway.index.sqlite import now
 from cutaway.index.vectors import Record, Vector
 from cutaway.model import ChunkId, NoteId, Problem, Project, embedded_text
-
-
-class Known(NamedTuple):
-    """What the index holds of a note: its id, the content it was read from, and how."""
-
-    id: NoteId
-    hash: bytes
-    form: str
 
 
 class Pending(NamedTuple):
@@ -74,8 +67,7 @@ class Writer:
     # Notes
 
     def known(self, project: Project) -> dict[str, Known]:
-        query = "SELECT path, id, hash, form FROM notes WHERE project_id = ?"
-        return {path: Known(*rest) for path, *rest in self._connection.execute(query, (project.id,))}
+        return known_notes(self._connection, project)
 
     def rename(self, note: NoteId, path: str) -> None:
         """Another path for the same note; its rows are to be written anew, its id stays."""

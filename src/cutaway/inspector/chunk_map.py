@@ -47,7 +47,7 @@ def chunk_map(reader: Reader, name: str, embedding_identity: str | None) -> Chun
     entries = reader.entries_of_note(note.id)
     rows = tuple(reader.rows_of_note(note.id))
     chunks = {row.id: tuple(entry for entry in entries if entry.row == row.id) for row in rows}
-    freshness, reason = _freshness(note, entries, embedding_identity)
+    freshness, reason = freshness_of(note, entries, embedding_identity)
     return ChunkMap(note, rows, chunks, freshness, reason)
 
 
@@ -101,7 +101,8 @@ def _is_file(project: Project, path: str) -> bool:
         return False
 
 
-def _freshness(note: NoteCard, entries: list[Entry], identity: str | None) -> tuple[Freshness, str | None]:
+def freshness_of(note: NoteCard, entries: list[Entry], identity: str | None) -> tuple[Freshness, str | None]:
+    """How a note stands to its file and to the embedding identity in use, and why it is not fresh."""
     file = locate(note.project.root, note.path)
     try:
         on_disk = content_hash(file.read_bytes())

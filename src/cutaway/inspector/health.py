@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cutaway.errors import RootMissing
 from cutaway.index.reader import Reader
+from cutaway.inspector.standing import standing
 from cutaway.model import Project
 from cutaway.notes.files import Scan, scan
 
@@ -122,24 +123,23 @@ def _project(reader: Reader, project: Project) -> Iterator[Finding]:
         yield Finding(
             "warning", "embedding", name, None, f"{counts['pending']:,} chunks wait for a vector. Run: cutaway index"
         )
-    for path, message, count in reader.failures(project):
-        yield Finding("error", "embedding", name, path, f"{count} chunks failed: {message}")
+    for held in reader.unserved(project, None):
+        if held.state == "failed":
+            yield Finding("error", "embedding", name, held.path, f"{held.chunks} chunks failed: {held.error}")
 
 
 def _coverage(reader: Reader, project: Project, found: Scan) -> Iterator[Finding]:
     """Every file on disk accounted for: indexed as it is, changed since, missing, or gone."""
-    held = reader.hashes(project)
-    reported = [problem for owner, problem in reader.problems() if owner == project]
-    opted_out = {problem.path for problem in reported if problem.kind == "opted out"} & found.hashes.keys()
-    new = sorted(found.hashes.keys() - held.keys() - opted_out)
-    gone = sorted(path for path in held.keys() - found.hashes.keys() if not found.unseen(path))
-    changed = sorted(path for path in held.keys() & found.hashes.keys() if held[path] != found.hashes[path])
-    for paths, said in ((new, "not indexed yet"), (changed, "changed since it was indexed"), (gone, "gone from disk")):
+    now = standing(reader, project, found)
+    new = sorted((*now.new, *(path for _, path in now.renamed)))
+    gone = sorted((*now.gone, *(path for path, _ in now.renamed)))
+    told = ((new, "not indexed yet"), (sorted(now.changed), "changed since it was indexed"), (gone, "gone from disk"))
+    for paths, said in told:
         for path in paths[:_LISTED]:
             yield Finding("warning", "files", project.name, path, f"{said}. Run: cutaway index")
-    same = len(held.keys() & found.hashes.keys()) - len(changed)
-    unread = len({problem.path for problem in found.problems if problem.kind == "unreadable"})
-    counts = {"indexed as they are": same, "changed": len(changed), "new": len(new)}
-    counts |= {"opted out": len(opted_out), "unreadable": unread, "gone": len(gone)}
+    unread = len({problem.path for problem in now.unreadable if problem.kind == "unreadable"})
+    counts = {"indexed as they are": len(now.same), "changed": len(now.changed), "new": len(new)}
+    counts |= {"opted out": len(now.opted_out), "unreadable": unread, "gone": len(gone)}
     said = f"{len(found.hashes) + unread:,} files: " + ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    yield Finding("ok" if same == len(found.hashes) - len(opted_out) else "note", "files", project.name, None, said)
+    sound = len(now.same) == len(found.hashes) - len(now.opted_out)
+    yield Finding("ok" if sound else "note", "files", project.name, None, said)

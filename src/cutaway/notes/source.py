@@ -52,6 +52,11 @@ class Source:
         """Where the line that holds *byte* begins."""
         return self._lines[self.line(byte) - 1]
 
+    def range_of_line(self, line: int) -> tuple[int, int]:
+        """The bytes of a 1-based line, its line end included."""
+        ends = (*self._lines[line : line + 1], len(self))
+        return self._lines[line - 1], ends[0]
+
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """First and last line of a byte range, not counting the blank lines at its margins."""
         text = self.raw[start:end]

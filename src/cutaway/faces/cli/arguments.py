@@ -39,6 +39,8 @@ def parser() -> argparse.ArgumentParser:
     _inspect_chunks(views)
     _inspect_query(views)
     _inspect_why(views)
+    _inspect_neighbors(views)
+    _inspect_stale(views)
     add_evaluation(commands, _command, _scope)
     _upkeep(commands)
     return top
@@ -75,6 +77,23 @@ def _inspect_chunks(views: _Parsers) -> None:
     command = _command(views, "chunks", "inspect_chunks:run", "a note as the index sees it: rows, chunks, skips")
     command.add_argument("note", help="a path, file name, title, permalink or alias")
     command.add_argument("--text", action="store_true", help="show each chunk whole")
+    _scope(command)
+
+
+def _inspect_neighbors(views: _Parsers) -> None:
+    summary = "the passages closest to one, by the vectors that are stored"
+    command = _command(views, "neighbors", "inspect_neighbors:run", summary)
+    command.add_argument("target", nargs="?", help="a chunk (NOTE#3, or its id), a line (NOTE:12), or a whole NOTE")
+    command.add_argument("--text", metavar="WORDS", help="instead of a target: what is closest to these words")
+    command.add_argument("--limit", "-n", type=int, default=10, metavar="N", help="neighbours shown (default: 10)")
+    command.add_argument("--all", action="store_true", help="list near-duplicates one by one, not under the best")
+    command.add_argument("--by-text", action="store_true", help="embed the target's text now, whatever is stored")
+    _scope(command)
+
+
+def _inspect_stale(views: _Parsers) -> None:
+    command = _command(views, "stale", "inspect_stale:run", "what lags behind the files or the settings, and the cure")
+    command.add_argument("--check", action="store_true", help="exit with 1 where anything lags, for scripts")
     _scope(command)
 
 

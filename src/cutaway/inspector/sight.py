@@ -1,0 +1,78 @@
+"""The vectors that may be looked at: those of the manifest's ready chunks, under the identity in use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cutaway.errors import IndexMismatch, ModelUnavailable, UsageError
+from cutaway.index.cards import Entry
+from cutaway.index.reader import Reader
+from cutaway.index.vectors import StoredVectors, Vector, VectorIndex
+from cutaway.model import ChunkId, embedded_text
+from cutaway.models.embedder import Embedder, embedded
+
+
+class Sight(NamedTuple):
+    """What the steps of a look at the vectors share."""
+
+    reader: Reader
+    vectors: VectorIndex
+    identity: str
+    embedder: Embedder | str
+    served: list[ChunkId]
+    """Every chunk of the scope that may be served; no other is looked at."""
+
+
+def sight(reader: Reader, embedder: Embedder | str) -> Sight:
+    """Open the vectors. Without an embedder, those are in use that the index holds.
+
+    Raises IndexMismatch where the index was embedded under another identity than the one in use, and
+    UsageError where there is no vector at all.
+    """
+    held, dimension = reader.embedding_identity, reader.dimension
+    if held is None or dimension is None:
+        raise UsageError(f"nothing is embedded here yet. {_way(embedder)}")
+    identity = held if isinstance(embedder, str) else embedder.identity
+    if identity != held:
+        raise IndexMismatch(
+            f"the index was embedded as {held}; in use is {identity}. Their vectors cannot be compared. "
+            "Run: cutaway index, or choose the other embedder in the settings."
+        )
+    index: VectorIndex = reader.vectors(dimension)
+    served = reader.served_chunks(identity, index.identity)
+    if not served:
+        names = ", ".join(project.name for project in reader.scope)
+        raise UsageError(f"no passage of {names} has a vector. {_way(embedder)}")
+    return Sight(reader, index, identity, embedder, served)
+
+
+def vectors_of(view: Sight, entries: Sequence[Entry]) -> dict[ChunkId, Vector]:
+    """The stored vectors of chunks; made anew from their texts where the index does not give them out."""
+    if isinstance(view.vectors, StoredVectors):
+        return view.vectors.vectors([entry.id for entry in entries])
+    return made_anew(view, entries)
+
+
+def made_anew(view: Sight, entries: Sequence[Entry]) -> dict[ChunkId, Vector]:
+    """Vectors of the chunks' texts as they are embedded. Raises UsageError, ModelUnavailable."""
+    notes = view.reader.notes({entry.note for entry in entries})
+    texts = [
+        embedded_text(entry.context, notes[entry.note].source[entry.start : entry.end].decode("utf-8"))
+        for entry in entries
+    ]
+    return dict(zip((entry.id for entry in entries), embedded_now(view.embedder, texts), strict=True))
+
+
+def embedded_now(embedder: Embedder | str, texts: Sequence[str]) -> list[Vector]:
+    """Vectors of texts. Raises UsageError without an embedder, ModelUnavailable where one is not usable."""
+    if isinstance(embedder, str):
+        raise UsageError(f"text cannot be embedded: {embedder}")
+    vectors, faults = embedded(embedder, texts)
+    if fault := next(filter(None, faults), None):
+        raise ModelUnavailable(f"the embedder gave a vector that is {fault}; nothing can be compared with it.")
+    return list(vectors)
+
+
+def _way(embedder: Embedder | str) -> str:
+    return f"{embedder} Then run: cutaway index" if isinstance(embedder, str) else "Run: cutaway index"
