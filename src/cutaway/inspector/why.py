@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from cutaway.errors import UsageError
 from cutaway.index.cards import Entry, NoteCard, Readiness
 from cutaway.index.reader import Reader
 from cutaway.inspector.chunk_map import Freshness, chunk_map
 from cutaway.inspector.journeys import RETURNED, Candidate, candidates
+from cutaway.inspector.targets import find_target
 from cutaway.model import RowId
 from cutaway.retrieval.gather import gather
 from cutaway.retrieval.pipeline import Answer, answered, usable
@@ -76,15 +76,15 @@ class Why:
 
 
 def why(reader: Reader, name: str, answer: Answer, wide: Answer) -> Why:
-    """Follow a note (``NOTE``), or the passage at one of its lines (``NOTE:LINE``), through an answer.
+    """Follow a note, or one of its passages (``NOTE:LINE``, ``NOTE#3``, a chunk's id), through an answer.
 
     *wide* is the same search as ``opened`` gives it.
 
     Raises NoteNotFound, NotIndexed, AmbiguousNote, UsageError.
     """
-    bare, line = _line_of(reader, name)
-    held = chunk_map(reader, bare, answer.plan.embedding_identity)
-    entry = _at(reader, held.note, line) if line else None
+    target = find_target(reader, name)
+    held = chunk_map(reader, f"{target.note.project.name}:{target.note.path}", answer.plan.embedding_identity)
+    entry = None if target.kind == "note" else target.entries[0]
     recorded, everywhere = (_followed(found, held.note, entry) for found in (answer, wide))
     seen = recorded or everywhere
     row = seen.row if seen else entry.row if entry else held.rows[0].id
@@ -126,22 +126,6 @@ def opened(answer: Answer, reader: Reader, models: Models) -> Answer:
     )
     ready = usable(models, reader)
     return answered(plan, gather(plan, reader, ready.embedder), reader, ready)
-
-
-def _line_of(reader: Reader, name: str) -> tuple[str, int | None]:
-    """A name and the line after it, unless the name itself ends like that."""
-    bare, colon, number = name.rpartition(":")
-    if colon and number.isdecimal() and number.isascii() and not reader.named(name):
-        return bare, int(number)
-    return name, None
-
-
-def _at(reader: Reader, note: NoteCard, line: int) -> Entry:
-    entries = reader.entries_of_note(note.id)
-    found = next((entry for entry in entries if entry.lines[0] <= line <= entry.lines[1]), None)
-    if found is None:
-        raise UsageError(f"line {line} of {note.path} is in no passage. `cutaway inspect chunks` shows them all.")
-    return found
 
 
 def _followed(answer: Answer, note: NoteCard, entry: Entry | None) -> Candidate | None:

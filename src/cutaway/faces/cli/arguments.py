@@ -110,9 +110,9 @@ def _inspect_why(views: _Parsers) -> None:
     difference = _command(views, "diff", "inspect_diff:run", "what changed between two searches")
     for command in (why, versus):
         command.add_argument("text", metavar="query", help="the query, in quotes")
-    why.add_argument("note", help="a path, title, permalink or alias; with :LINE, the passage there")
+    why.add_argument("note", help="a path, title, permalink or alias; with :LINE or #N, a passage of it")
     for name in ("a", "b"):
-        versus.add_argument(name, help="a path, title, permalink or alias; with :LINE, the passage there")
+        versus.add_argument(name, help="a path, title, permalink or alias; with :LINE or #N, a passage of it")
     difference.add_argument("what", nargs="+", help="two files that --save wrote, or a query to ask under --set")
     difference.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting to change")
     for command in (why, versus, difference):
