@@ -194,7 +194,7 @@ def test_a_trace_says_what_each_stage_was_told(worlds: Worlds) -> None:
 
     assert {"formula": "calibrated-dismax/v3", "tie_breaker": 0.5} == settings_of["fuse"]
     assert {"min_similarity": 0.6, "baseline": answered.evidence.baseline.mean} == settings_of["threshold"]
-    assert (0.9, 0.6) == (settings_of["match"]["k1"], settings_of["match"]["b"])
+    assert (1.2, 0.75) == (settings_of["match"]["k1"], settings_of["match"]["b"])
 
 
 def test_the_page_is_the_record_of_its_last_stage(worlds: Worlds) -> None:
