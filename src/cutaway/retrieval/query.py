@@ -110,7 +110,7 @@ def understood(text: str, literal: bool = False, spoken: tuple[str, ...] = DEFAU
     reading = _Reading([], [], [])
     place = 0
     while place < len(pieces):
-        place += _take(pieces[place:], reading)
+        place += _take(pieces, place, reading)
     if not reading.conditions and not any(piece.prefix for piece in reading.kept):
         return Query(text, *query_terms(text, (), spoken), remarks=tuple(dict.fromkeys(reading.remarks)))
     prefixes = [piece.prefix for piece in reading.kept if piece.prefix]
@@ -134,15 +134,15 @@ def _pieces(text: str) -> Iterator[_Piece]:
             yield _Piece(match[0], value, match["bare"] is None, field, bool(match["minus"]))
 
 
-def _take(pieces: Sequence[_Piece], reading: _Reading) -> int:
-    """Read what stands first: alternatives, or a single piece. Returns how many pieces that took."""
-    tests, count = _alternatives(pieces)
+def _take(pieces: Sequence[_Piece], place: int, reading: _Reading) -> int:
+    """Read what stands at a place: alternatives, or a single piece. Returns how many pieces that took."""
+    tests, count = _alternatives(pieces, place)
     if count > 1:
-        chosen = pieces[0:count:2]
+        chosen = pieces[place : place + count : 2]
         reading.conditions.append(Condition(tests, False, " or ".join(piece.raw for piece in chosen)))
         reading.kept += chosen
         return count
-    piece = pieces[0]
+    piece = pieces[place]
     try:
         test = piece.test() if piece.quoted or piece.field or piece.negated or piece.fault else None
     except Unreadable as fault:
@@ -159,10 +159,10 @@ def _take(pieces: Sequence[_Piece], reading: _Reading) -> int:
     return 1
 
 
-def _alternatives(pieces: Sequence[_Piece]) -> tuple[tuple[Test, ...], int]:
+def _alternatives(pieces: Sequence[_Piece], first: int) -> tuple[tuple[Test, ...], int]:
     """The tests of ``a OR b OR c``, and how many pieces they stand in."""
     tests: list[Test] = []
-    for place in range(0, len(pieces), 2):
+    for place in range(first, len(pieces), 2):
         if pieces[place].negated or pieces[place].raw == "OR":
             break
         try:
