@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from builders import Cutaway
 from cutaway.faces.saved import load
 from cutaway.faces.traces import TraceOut
-from cutaway.index.sqlite import index_file
+from cutaway.index.sqlite import index_file, open_writer, transaction
 from golden import check_golden, without_times
 
 QUERY = "does more salt make dough rise faster"
@@ -170,3 +171,27 @@ def test_inspecting_writes_nothing(bread: Cutaway, home: Path, arguments: tuple[
     bread("inspect", *arguments, "--rerank")
 
     assert before == index_file(home).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("why", QUERY, "Salt myths"),
+        ("compare", QUERY, "Salt myths", "Kit list"),
+        ("diff", QUERY, "--set", "fusion=rrf"),
+        ("query", QUERY),
+        ("neighbors", "Salt myths"),
+        ("stale",),
+    ],
+)
+def test_inspecting_answers_while_another_writes(bread: Cutaway, home: Path, arguments: tuple[str, ...]) -> None:
+    """What it shows is what was committed before, and the other goes on undisturbed."""
+    before = bread("inspect", *arguments, "--json")
+    writer = open_writer(home)
+    with transaction(writer):
+        writer.execute("DELETE FROM rows; DELETE FROM lexical")
+        during = bread("inspect", *arguments, "--json")
+    writer.close()
+
+    shown = [(ran.code, re.sub(r'"ms": [\d.]+', "", ran.out)) for ran in (before, during)]
+    assert shown[0] == shown[1]
