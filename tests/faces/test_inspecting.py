@@ -195,3 +195,12 @@ def test_inspecting_answers_while_another_writes(bread: Cutaway, home: Path, arg
 
     shown = [(ran.code, re.sub(r'"ms": [\d.]+', "", ran.out)) for ran in (before, during)]
     assert shown[0] == shown[1]
+
+
+def test_the_schema_of_a_trace_is_printed(cutaway: Cutaway, bread: Cutaway) -> None:
+    """Every field that a trace has is in it."""
+    schema = json.loads(cutaway("inspect", "show", "--schema").out)
+    trace = json.loads(bread("inspect", "query", QUERY, "--json").out)
+
+    assert set(schema["properties"]) == set(trace)
+    assert 2 == cutaway("inspect", "show").code

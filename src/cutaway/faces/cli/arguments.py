@@ -67,7 +67,8 @@ def _inspect_query(views: _Parsers) -> None:
     command.add_argument("--save", type=Path, metavar="FILE", help="keep the whole record, to show or compare it later")
     command.add_argument("--redact", action="store_true", help="save it without the texts of notes")
     show = _command(views, "show", "inspect_query:show", "a saved search, as it was")
-    show.add_argument("file", type=Path, help="what --save wrote")
+    show.add_argument("file", type=Path, nargs="?", help="what --save wrote")
+    show.add_argument("--schema", action="store_true", help="print the JSON schema of what --save and --json write")
     for view in (command, show):
         view.add_argument("--explain", action="store_true", help="add the plan, the terms and each score's arithmetic")
         view.add_argument("--show-misses", action="store_true", help="add what fell inside the windows, where and why")

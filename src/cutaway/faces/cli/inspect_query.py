@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 
+from cutaway.errors import UsageError
 from cutaway.faces.cli.search import answered
 from cutaway.faces.cli.session import Session, messages, reading, screen
 from cutaway.faces.cli.trace_view import print_trace
@@ -23,7 +25,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def show(options: argparse.Namespace) -> int:
-    """A saved search, as it was."""
+    """A saved search, as it was; or the schema of all of them."""
+    if options.schema:
+        screen().out(json.dumps(TraceOut.model_json_schema(by_alias=True), indent=2))
+        return 0
+    if options.file is None:
+        raise UsageError("name the file that --save wrote, or give --schema.")
     return _shown(load(options.file), options)
 
 
