@@ -370,3 +370,12 @@ def test_a_listing_misses_no_model(shelves: Shelves) -> None:
     request = Request("path:n", mode="hybrid")
 
     assert () == search(request, WIDE, shelves[11].reader, Models("no model")).degraded
+
+
+def test_a_listing_has_each_note_of_two_projects_that_share_a_path(tmp_path: Path) -> None:
+    """A path is one note's in its project only."""
+    for name in ("one", "two"):
+        index_vault(tmp_path / "home", write_vault(tmp_path / name, {"same.md": f"- [fact] {name}"}))
+
+    answer = ask(tmp_path / "home", "path:same", limit=9)
+    assert (2, 2) == (len(answer.page), answer.total)

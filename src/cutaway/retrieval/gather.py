@@ -133,10 +133,13 @@ def _listed(plan: Plan, reader: Reader, admission: Admission | None) -> Evidence
     places = np.flatnonzero(admission.rows) if admission else np.zeros(0, np.int64)
     paths = {card.note: card.path for card in reader.catalog}
     notes, keys = lexicon.notes[places].tolist(), lexicon.ids[places].tolist()
-    ordered = sorted(zip((paths[note] for note in notes), keys, places.tolist(), strict=True))
+    by_path = sorted(
+        (paths[note], note, key, place) for note, key, place in zip(notes, keys, places.tolist(), strict=True)
+    )
+    ordered = [(note, place) for _, note, _, place in by_path]
     if plan.group == "note":
-        ordered = list({path: (path, key, place) for path, key, place in reversed(ordered)}.values())[::-1]
-    listed = list_rows(lexicon.rows([place for *_, place in ordered]), k=len(ordered))
+        ordered = list(dict(reversed(ordered)).items())[::-1]
+    listed = list_rows(lexicon.rows([place for _, place in ordered]))
     return Evidence(lexical=listed, notes=_notes_of(listed, reader), admission=admission)
 
 
@@ -146,9 +149,9 @@ def _notes_of(leg: Stage[RowId], reader: Reader) -> dict[RowId, NoteId]:
 
 
 @stage
-def list_rows(rows: Sequence[RowId], *, k: int) -> Outcome[RowId]:
+def list_rows(rows: Sequence[RowId]) -> Outcome[RowId]:
     """The rows that the conditions let in, by path: a score of 1 / place, as there is nothing to rank by."""
-    found = tuple(Scored(row, round(1 / place, 9)) for place, row in enumerate(rows[:k], start=1))
+    found = tuple(Scored(row, 1 / place) for place, row in enumerate(rows, start=1))
     return Outcome(found, remark="nothing to rank by: in order of path" if found else None)
 
 

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
-
 from cutaway.errors import SettingsError, UsageError
+from cutaway.index.lexicon import distinct
 from cutaway.index.reader import Reader
 from cutaway.model import NoteId, RowId
 from cutaway.retrieval.conditions import Condition, where
@@ -57,7 +56,7 @@ def weights_of(given: tuple[Rule, ...], reader: Reader) -> dict[NoteId, Weight]:
         if 0 <= confidence <= 1:
             factors.setdefault(note, []).append((confidence, f"{CONFIDENCE} {confidence:g}"))
     for rule in given:
-        for note in np.unique(reader.lexicon.notes[meeting(rule.condition, reader)], return_inverse=True)[0].tolist():
+        for note in distinct(reader.lexicon.notes[meeting(rule.condition, reader)]).tolist():
             factors.setdefault(NoteId(note), []).append((rule.factor, rule.condition.said))
     return {
         note: Weight(round(math.prod(factor for factor, _ in held), _DIGITS), ", ".join(source for _, source in held))
