@@ -25,7 +25,7 @@ def known_notes(connection: apsw.Connection, project: Project) -> dict[str, Know
 
 
 def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> tuple[Project, ...]:
-    """The projects named; without names the one around the current folder, else the only one.
+    """The projects named; without names the one around the current folder, else the default, else the only one.
 
     Raises UnknownProject, UsageError.
     """
@@ -37,8 +37,29 @@ def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> t
     if names:
         return tuple(project for project in every if project.name in names)
     around = tuple(project for project in every if here.is_relative_to(project.root))
-    if around or len(every) == 1:
-        return around or tuple(every)
+    chosen = around or default_of(connection) or (tuple(every) if len(every) == 1 else ())
+    if chosen:
+        return chosen
     if not every:
         raise UnknownProject("this index has no project yet. Run: cutaway index FOLDER")
-    raise UsageError(f"name the project to search with --project, or use --all-projects. Projects here: {known}.")
+    raise UsageError(
+        "name the project to search with --project, choose one with `cutaway project default NAME`, "
+        f"or use --all-projects. Projects here: {known}."
+    )
+
+
+def default_of(connection: apsw.Connection) -> tuple[Project, ...]:
+    """The project that is meant where none is named; none where none was chosen, or it is gone."""
+    chosen = connection.execute("SELECT value FROM meta WHERE key = 'default_project'").get
+    return tuple(project for project in projects_of(connection) if str(project.id) == chosen)
+
+
+def named_project(connection: apsw.Connection, name: str) -> Project:
+    """The project of that name. Raises UnknownProject."""
+    return scope_of(connection, [name], Path("/"))[0]
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError for a name that could not be told from a path, a line or a passage."""
+    if not name or any(sign in ":#/" or sign.isspace() or not sign.isprintable() for sign in name):
+        raise UsageError(f"a project cannot be called {name!r}: leave out spaces and the signs : # /")

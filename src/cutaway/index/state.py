@@ -117,6 +117,13 @@ class Judgments:
             connection.execute(taken, tuple(judgment[:3]))
             return connection.changes() > 0
 
+    def rename(self, project: str, name: str) -> None:
+        """Let the judgments of a project follow its name. Nothing to do is no fault."""
+        if not _read(self._file, "SELECT 1 FROM judgments WHERE project = ? LIMIT 1", (project,)):
+            return
+        with _writing(self._file, _PATIENTLY) as connection:
+            connection.execute("UPDATE OR REPLACE judgments SET project = ? WHERE project = ?", (name, project))
+
 
 def hashed(text: str) -> bytes:
     """What stands for a text in the state file."""

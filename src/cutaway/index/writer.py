@@ -16,7 +16,7 @@ from cutaway.errors import UsageError
 from cutaway.index.cards import Known
 from cutaway.index.exact import ExactIndex
 from cutaway.index.note_tables import Draft, NoteTables
-from cutaway.index.projects import known_notes, projects_of
+from cutaway.index.projects import check_name, known_notes, projects_of
 from cutaway.index.sqlite import now
 from cutaway.index.vectors import Record, Vector
 from cutaway.model import ChunkId, NoteId, Problem, Project, embedded_text
@@ -48,6 +48,7 @@ class Writer:
 
     def add_project(self, name: str, root: Path) -> Project:
         """The project at *root*, added if need be. One folder is one project, however it is spelled."""
+        check_name(name)
         for project in self.projects():
             if project.root == root:
                 return project
@@ -59,6 +60,29 @@ class Writer:
             "INSERT INTO projects (name, root, added_at) VALUES (?, ?, ?)", (name, str(root), now())
         )
         return next(project for project in self.projects() if project.name == name)
+
+    def rename_project(self, project: Project, name: str) -> None:
+        """Another name for the same project. Raises UsageError where it is taken."""
+        check_name(name)
+        for other in self.projects():
+            if other.name == name:
+                raise UsageError(f"project {name!r} is already {other.root}. Choose another name.")
+        self._connection.execute("UPDATE projects SET name = ? WHERE id = ?", (name, project.id))
+
+    def remove_project(self, project: Project) -> int:
+        """Forget a project and all that is indexed of it; its files are not touched. Returns how many notes it had."""
+        held = [known.id for known in self.known(project).values()]
+        self.remove(held)
+        self._connection.execute("DELETE FROM problems WHERE project_id = ?", (project.id,))
+        self._connection.execute("DELETE FROM projects WHERE id = ?", (project.id,))
+        self._connection.execute("DELETE FROM meta WHERE key = 'default_project' AND value = ?", (str(project.id),))
+        return len(held)
+
+    def choose_default(self, project: Project | None) -> None:
+        """Let a project be meant where none is named; None takes that back."""
+        self._connection.execute("DELETE FROM meta WHERE key = 'default_project'")
+        if project is not None:
+            self._connection.execute("INSERT INTO meta VALUES ('default_project', ?)", (str(project.id),))
 
     def move_project(self, project: Project, root: Path) -> None:
         """Another folder for the same project; what is indexed of it stays."""

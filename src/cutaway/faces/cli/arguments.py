@@ -43,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     _inspect_stale(views)
     add_evaluation(commands, _command, _scope)
     _upkeep(commands)
+    _projects(commands)
     return top
 
 
@@ -122,6 +123,25 @@ def _inspect_why(views: _Parsers) -> None:
 
 def _query(command: argparse.ArgumentParser) -> None:
     command.add_argument("query", nargs="*", help="what to search for; see docs/searching.md for its language")
+
+
+def _projects(commands: _Parsers) -> None:
+    project = commands.add_parser(
+        "project", help="the folders of notes in this index: list, add, rename, remove, default"
+    )
+    actions = project.add_subparsers(title="actions", metavar="ACTION", required=True)
+    _command(actions, "list", "projects:listing", "every project, where it is, and how much of it is indexed")
+    add = _command(actions, "add", "projects:add", "add a folder without indexing it yet")
+    add.add_argument("name")
+    add.add_argument("folder", type=Path)
+    remove = _command(actions, "remove", "projects:remove", "forget a project; its files are never touched")
+    rename = _command(actions, "rename", "projects:rename", "give a project another name")
+    for command in (remove, rename):
+        command.add_argument("name")
+    rename.add_argument("new", help="its new name")
+    default = _command(actions, "default", "projects:default", "which project is meant where none is named")
+    default.add_argument("name", nargs="?", help="without a name, say which it is")
+    default.add_argument("--none", action="store_true", help="let none be")
 
 
 def _search_options(command: argparse.ArgumentParser) -> None:

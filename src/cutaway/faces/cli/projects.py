@@ -1,0 +1,118 @@
+"""`cutaway project`: the folders of notes in an index. Files are never touched."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import apsw
+from rich.markup import escape
+
+from cutaway.errors import RootMissing, UsageError
+from cutaway.faces.cli.index import alone
+from cutaway.faces.cli.layout import columns
+from cutaway.faces.cli.prepare import home_of
+from cutaway.faces.cli.session import messages, screen
+from cutaway.index.projects import default_of, named_project, projects_of
+from cutaway.index.reader import Reader
+from cutaway.index.sqlite import bump_generation, close_writer, open_reader, open_writer, transaction
+from cutaway.index.state import Judgments
+from cutaway.index.writer import Writer
+from cutaway.inspector.health import overview
+
+
+def listing(options: argparse.Namespace) -> int:
+    """Every project; 1 where there is none."""
+    connection = open_reader(home_of(options))
+    try:
+        projects = tuple(projects_of(connection))
+        chosen = [project.name for project in default_of(connection)]
+        found = [held._asdict() for held in overview(Reader(connection, projects))] if projects else []
+    finally:
+        connection.close()
+    for held in found:
+        held["default"] = held["name"] in chosen
+    if options.json:
+        screen().out(json.dumps(found, indent=2, ensure_ascii=False))
+    elif found:
+        rows = [
+            (held["name"], f"{held['notes']:,}", f"{held['ready']:,} of {held['chunks']:,}", _mark(held), held["root"])
+            for held in found
+        ]
+        screen().print(columns(("project", "notes", "ready", "", "folder"), rows, screen().width, right="12", flex="4"))
+    else:
+        messages().print("no project yet. Run: cutaway index FOLDER")
+    return 0 if found else 1
+
+
+def add(options: argparse.Namespace) -> int:
+    """A folder under a name, to be indexed later."""
+    root = options.folder.expanduser().resolve()
+    if not root.is_dir():
+        raise RootMissing(f"{root} is not a folder. Nothing was changed.")
+    with _writing(options) as (connection, writer), transaction(connection):
+        project = writer.add_project(options.name, root)
+        if project.name != options.name:
+            raise UsageError(f"{root} is already project {project.name!r}. Rename it with: cutaway project rename")
+    _said(f"added {options.name} ({root}). Run: cutaway index")
+    return 0
+
+
+def remove(options: argparse.Namespace) -> int:
+    """Forget a project. Judgments of its notes stay."""
+    with _writing(options) as (connection, writer), transaction(connection):
+        project = named_project(connection, options.name)
+        count = writer.remove_project(project)
+        bump_generation(connection)
+    _said(f"removed {options.name} from the index ({count:,} notes). The files in {project.root} were not touched.")
+    return 0
+
+
+def rename(options: argparse.Namespace) -> int:
+    """Another name, for its judgments too."""
+    with _writing(options) as (connection, writer), transaction(connection):
+        project = named_project(connection, options.name)
+        writer.rename_project(project, options.new)
+        Judgments(home_of(options)).rename(options.name, options.new)
+        bump_generation(connection)
+    _said(f"{options.name} is now called {options.new}")
+    return 0
+
+
+def default(options: argparse.Namespace) -> int:
+    """Say or choose which project is meant where none is named; 1 where none is chosen."""
+    if options.name is None and not options.none:
+        connection = open_reader(home_of(options))
+        try:
+            chosen = [project.name for project in default_of(connection)]
+        finally:
+            connection.close()
+        screen().out(json.dumps(chosen[0] if chosen else None) if options.json else "".join(chosen) or "none")
+        return 0 if chosen else 1
+    if options.name is not None and options.none:
+        raise UsageError("a name and --none were given. Give one of them.")
+    with _writing(options) as (connection, writer), transaction(connection):
+        writer.choose_default(None if options.none else named_project(connection, options.name))
+    _said("no project is the default" if options.none else f"{options.name} is meant where no project is named")
+    return 0
+
+
+@contextmanager
+def _writing(options: argparse.Namespace) -> Iterator[tuple[apsw.Connection, Writer]]:
+    home = home_of(options)
+    with alone(home):
+        connection = open_writer(home)
+        try:
+            yield connection, Writer(connection)
+        finally:
+            close_writer(connection)
+
+
+def _mark(held: dict[str, object]) -> str:
+    return "default" if held["default"] else ""
+
+
+def _said(text: str) -> None:
+    messages().print(escape(text), soft_wrap=True, highlight=False)
