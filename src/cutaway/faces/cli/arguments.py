@@ -139,6 +139,13 @@ def _projects(commands: _Parsers) -> None:
     for command in (remove, rename):
         command.add_argument("name")
     rename.add_argument("new", help="its new name")
+    for program, target, what in (
+        ("obsidian", "imports:obsidian", "the vaults in Obsidian's own list"),
+        ("basic-memory", "imports:basic_memory", "the projects in Basic Memory's configuration"),
+    ):
+        command = _command(actions, f"import-{program}", target, f"list {what}; with --yes, add them")
+        command.add_argument("--yes", action="store_true", help="add what can be added")
+        command.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
     default = _command(actions, "default", "projects:default", "which project is meant where none is named")
     default.add_argument("name", nargs="?", help="without a name, say which it is")
     default.add_argument("--none", action="store_true", help="let none be")

@@ -52,32 +52,32 @@ def add(options: argparse.Namespace) -> int:
     root = options.folder.expanduser().resolve()
     if not root.is_dir():
         raise RootMissing(f"{root} is not a folder. Nothing was changed.")
-    with _writing(options) as (connection, writer), transaction(connection):
+    with writing(options) as (connection, writer), transaction(connection):
         project = writer.add_project(options.name, root)
         if project.name != options.name:
             raise UsageError(f"{root} is already project {project.name!r}. Rename it with: cutaway project rename")
-    _said(f"added {options.name} ({root}). Run: cutaway index")
+    said(f"added {options.name} ({root}). Run: cutaway index")
     return 0
 
 
 def remove(options: argparse.Namespace) -> int:
     """Forget a project. Judgments of its notes stay."""
-    with _writing(options) as (connection, writer), transaction(connection):
+    with writing(options) as (connection, writer), transaction(connection):
         project = named_project(connection, options.name)
         count = writer.remove_project(project)
         bump_generation(connection)
-    _said(f"removed {options.name} from the index ({count:,} notes). The files in {project.root} were not touched.")
+    said(f"removed {options.name} from the index ({count:,} notes). The files in {project.root} were not touched.")
     return 0
 
 
 def rename(options: argparse.Namespace) -> int:
     """Another name, for its judgments too."""
-    with _writing(options) as (connection, writer), transaction(connection):
+    with writing(options) as (connection, writer), transaction(connection):
         project = named_project(connection, options.name)
         writer.rename_project(project, options.new)
         Judgments(home_of(options)).rename(options.name, options.new)
         bump_generation(connection)
-    _said(f"{options.name} is now called {options.new}")
+    said(f"{options.name} is now called {options.new}")
     return 0
 
 
@@ -93,14 +93,15 @@ def default(options: argparse.Namespace) -> int:
         return 0 if chosen else 1
     if options.name is not None and options.none:
         raise UsageError("a name and --none were given. Give one of them.")
-    with _writing(options) as (connection, writer), transaction(connection):
+    with writing(options) as (connection, writer), transaction(connection):
         writer.choose_default(None if options.none else named_project(connection, options.name))
-    _said("no project is the default" if options.none else f"{options.name} is meant where no project is named")
+    said("no project is the default" if options.none else f"{options.name} is meant where no project is named")
     return 0
 
 
 @contextmanager
-def _writing(options: argparse.Namespace) -> Iterator[tuple[apsw.Connection, Writer]]:
+def writing(options: argparse.Namespace) -> Iterator[tuple[apsw.Connection, Writer]]:
+    """The index opened for writing, alone."""
     home = home_of(options)
     with alone(home):
         connection = open_writer(home)
@@ -114,5 +115,6 @@ def _mark(held: dict[str, object]) -> str:
     return "default" if held["default"] else ""
 
 
-def _said(text: str) -> None:
+def said(text: str) -> None:
+    """What was done, on standard error."""
     messages().print(escape(text), soft_wrap=True, highlight=False)
