@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cutaway.config import Settings
+from cutaway.index.exact import ExactIndex
 from cutaway.index.projects import projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer, transaction
@@ -119,25 +120,44 @@ def index_vault(
     allow_empty: bool = False,
 ) -> tuple[Report, Embedding]:
     """Sync a folder into the index of *home* and embed what is pending (where there is an embedder)."""
-    connection = open_writer(home)
+    settings = settings or Settings()
+    connection = open_writer(home, settings)
     try:
         with transaction(connection):
             project = Writer(connection).add_project(name or vault.name, vault)
         quiet = lambda *_: None  # noqa: E731
-        report = sync(project, connection, embedder, settings or Settings(), quiet, allow_empty)
-        return report, embed_pending(connection, embedder, quiet) if embedder else Embedding()
+        report = sync(project, connection, embedder, settings, quiet, allow_empty)
+        return report, embed_pending([project], connection, embedder, quiet) if embedder else Embedding()
     finally:
         connection.close()
 
 
 @contextmanager
-def opened(home: Path) -> Iterator[Reader]:
+def opened(home: Path, settings: Settings | None = None) -> Iterator[Reader]:
     """A reader over every project of *home*."""
-    connection = open_reader(home)
+    connection = open_reader(home, settings)
     try:
         yield Reader(connection, tuple(projects_of(connection)))
     finally:
         connection.close()
+
+
+def vectors_of(reader: Reader, embedder: Embedder) -> ExactIndex:
+    """The stored vectors of a model, of which the scope has some."""
+    space = reader.space(embedder.identity, embedder.dimension)
+    assert space, "nothing is ready under this model"
+    index = reader.vectors(space)
+    assert isinstance(index, ExactIndex)
+    return index
+
+
+def elsewhere(embedding: str, home: str) -> str:
+    """SQL that moves the first chunk of the first note to another space."""
+    return (
+        f"INSERT OR IGNORE INTO spaces (embedding, home, dimension) VALUES ('{embedding}', '{home}', 32);"
+        f"UPDATE chunks SET space_id = (SELECT id FROM spaces WHERE embedding = '{embedding}' AND home = '{home}')"
+        " WHERE ordinal = 1"
+    )
 
 
 def ask(
@@ -149,7 +169,7 @@ def ask(
     **request: object,
 ) -> Answer:
     """One search over every project of *home*; *models* where a reranker is among them."""
-    with opened(home) as reader:
+    with opened(home, settings) as reader:
         asked = Request(text, **request)  # type: ignore[arg-type]
         return search(asked, settings or Settings(), reader, models or Models(embedder))
 
@@ -164,8 +184,9 @@ def manifest(home: Path) -> list[tuple[object, ...]]:
     connection = open_reader(home)
     try:
         chunks = connection.execute(
-            "SELECT n.path, c.id, c.ordinal, c.start, c.end, c.text_hash, c.state, c.embedding_identity, r.kind,"
-            " r.number FROM chunks c JOIN notes n ON n.id = c.note_id JOIN rows r ON r.id = c.row_id ORDER BY 1, 3"
+            "SELECT n.path, c.id, c.ordinal, c.start, c.end, c.text_hash, c.state, s.embedding, r.kind,"
+            " r.number FROM chunks c JOIN notes n ON n.id = c.note_id JOIN rows r ON r.id = c.row_id"
+            " LEFT JOIN spaces s ON s.id = c.space_id ORDER BY 1, 3"
         )
         return chunks.fetchall()
     finally:

@@ -25,6 +25,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     embedder: str = Field("bge-small-en-v1.5", description="Embedding model, or `none` for text search only.")
+    vectors: str = Field("exact", description="Where vectors live.")
     chunk_chars: int = Field(900, ge=100, le=8_000, description="Characters a passage aims at.")
     context_line: bool = Field(True, description="Embed a passage together with its title and headings.")
     mode: Mode = Field("hybrid", description="How to search when the request does not say.")

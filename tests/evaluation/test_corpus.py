@@ -148,7 +148,7 @@ def test_without_a_model_words_are_indexed_all_the_same(tmp_path: Path, home: Pa
     index(corpus, home, None)
 
     with opened(home) as reader:
-        assert (0, 1) == (reader.readiness.ready, reader.readiness.pending)
+        assert (0, 1) == reader.readiness(None)[:2]
 
 
 def test_judged_documents_that_the_corpus_lacks_are_reported(tmp_path: Path, home: Path) -> None:

@@ -65,7 +65,7 @@ def note_ids(home: Path) -> dict[str, NoteId]:
 def states(home: Path) -> dict[str, int]:
     """How many chunks are in each state."""
     with opened(home) as reader:
-        return reader.readiness._asdict()
+        return dict(zip(("ready", "pending", "failed"), reader.readiness(None), strict=False))
 
 
 def problems(home: Path) -> list[tuple[str, str]]:

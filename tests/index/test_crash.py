@@ -23,6 +23,7 @@ import sys, time
 from pathlib import Path
 from builders import HashEmbedder
 from cutaway.config import Settings
+from cutaway.index.manifest import Manifest
 from cutaway.index.sqlite import open_writer, transaction
 from cutaway.index.sync import embed_pending, sync
 from cutaway.index.writer import Writer
@@ -36,13 +37,13 @@ def step(name):
         print(moment, flush=True)
         time.sleep(600)
 
-def telling(name):
-    original = getattr(Writer, name)
+def telling(owner, name):
+    original = getattr(owner, name)
     def told(*arguments):
         result = original(*arguments)
         step(name)
         return result
-    setattr(Writer, name, told)
+    setattr(owner, name, told)
 
 class SlowEmbedder(HashEmbedder):
     def _vector(self, text):
@@ -50,14 +51,15 @@ class SlowEmbedder(HashEmbedder):
         step("vector")
         return super()._vector(text)
 
-for name in ("adopt", "remove", "rename", "write", "publish", "cache"):
-    telling(name)
+for owner, names in ((Writer, ("remove", "rename", "write")), (Manifest, ("adopt", "publish", "cache"))):
+    for name in names:
+        telling(owner, name)
 connection, embedder = open_writer(Path(home)), SlowEmbedder()
 with transaction(connection):
     project = Writer(connection).add_project("vault", Path(vault))
 progress = lambda name, done, total: step(name)
 sync(project, connection, embedder, Settings(), progress)
-embed_pending(connection, embedder, progress)
+embed_pending([project], connection, embedder, progress)
 """
 
 MOMENTS = ("adopt 1", "write 150", "index 1", "publish 3", "embed 1", "cache 1", "vector 150", "publish 7")

@@ -74,21 +74,23 @@ def test_a_vector_is_published_only_for_the_text_it_was_made_from(home: Path, em
     connection = open_writer(home)
     writer = Writer(connection)
     project = writer.add_project("vault", home)
-    writer.adopt(embedder.identity, embedder.dimension)
+    space = writer.manifest.space(embedder.identity, embedder.dimension)
 
     def write(text: str) -> None:
         note = parse("a.md", text.encode())
         writer.write(project, Draft(note, chunked(note, embedder.tokenizer, ChunkSettings()), "form"))
 
     write("What it said.")
-    (waiting,) = writer.pending_texts(10)
+    manifest = writer.manifest
+    (waiting,) = manifest.pending_texts([project], 10)
     write("What it says now.")
-    published = writer.publish(embedder.identity, [(waiting.text_hash, embedder.embed([waiting.text])[0])])
+    manifest.cache(embedder.identity, [(waiting.text_hash, embedder.embed([waiting.text])[0])])
+    published = manifest.publish([project], space, [waiting.text_hash])
 
     assert (0, 1, ["What it says now."]) == (
         published,
-        writer.count("pending"),
-        [pending.text for pending in writer.pending_texts(10)],
+        manifest.count("pending", [project]),
+        [pending.text for pending in manifest.pending_texts([project], 10)],
     )
     connection.close()
 
@@ -116,7 +118,7 @@ def test_reading_what_waits_takes_little_memory(home: Path, vault: Path, embedde
 
     apsw.memory_high_water(True)
     before = apsw.memory_used()
-    Writer(connection).pending_texts(64)
+    Writer(connection).manifest.pending_texts([project], 64)
     taken = apsw.memory_high_water() - before
     connection.close()
 
@@ -206,8 +208,8 @@ def test_another_model_makes_every_chunk_wait(
     connection.close()
 
     with opened(home) as reader:
-        near = reader.vectors(other.dimension).nearest(unit(other.embed(["word1"]), other.dimension)[0][0], 10)
-    assert ([], {"ready": 0, "pending": 100, "failed": 0}) == (near, states(home))
+        served = [reader.space(identity) for identity in (other.identity, embedder.identity)]
+    assert ([None, None], {"ready": 0, "pending": 100, "failed": 0}) == (served, states(home))
     assert SOUND == faults(home)
 
 
@@ -222,12 +224,12 @@ def test_vectors_of_two_models_never_stand_side_by_side(
     sync(Writer(connection).projects()[0], connection, other, Settings(), quiet)
     with transaction(connection):
         writer = Writer(connection)
-        first = writer.pending_texts(10)
+        projects, manifest = writer.projects(), writer.manifest
+        first = manifest.pending_texts(projects, 10)
         vectors, _ = unit(other.embed([pending.text for pending in first]), other.dimension)
-        writer.publish(
-            other.identity, [(pending.text_hash, vector) for pending, vector in zip(first, vectors, strict=True)]
-        )
-    identities = connection.execute("SELECT DISTINCT embedding_identity FROM chunks WHERE state = 'ready'").fetchall()
+        manifest.cache(other.identity, zip((pending.text_hash for pending in first), vectors, strict=True))
+        manifest.publish(projects, manifest.space(other.identity, other.dimension))
+    identities = connection.execute("SELECT embedding FROM spaces").fetchall()
     connection.close()
 
     assert [(other.identity,)] == identities
@@ -269,7 +271,7 @@ def test_vectors_asked_for_in_another_size_are_an_error_that_names_both(
     index_vault(home, vault, embedder)
 
     with opened(home) as reader, pytest.raises(BadVector, match=r"32.*768"):
-        reader.vectors(768)
+        reader.space(embedder.identity, 768)
 
 
 def test_embedding_alone_adopts_the_model_it_is_given(home: Path, vault: Path, embedder: HashEmbedder) -> None:
@@ -278,7 +280,7 @@ def test_embedding_alone_adopts_the_model_it_is_given(home: Path, vault: Path, e
     index_vault(home, vault)
     connection = open_writer(home)
 
-    embedding = embed_pending(connection, embedder, quiet)
+    embedding = embed_pending(Writer(connection).projects(), connection, embedder, quiet)
     connection.close()
 
     assert ((100, 0), SOUND) == (embedding, faults(home))

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from builders import HashEmbedder, ask, index_vault, opened, paths, write_vault
+from builders import HashEmbedder, ask, index_vault, opened, paths, vectors_of, write_vault
 from cutaway.config import Settings
 from cutaway.index.projects import projects_of
 from cutaway.index.reader import Reader
@@ -41,7 +41,7 @@ READS: dict[str, Callable[[Path], object]] = {
         home, lambda reader: neighbours(Asked(text="leaves"), reader, HashEmbedder())
     ),
     "what lags": lambda home: read(home, lambda reader: behind(reader, Settings(), HashEmbedder())),
-    "health check": lambda home: read(home, lambda reader: examine(reader, "hash/32")),
+    "health check": lambda home: read(home, lambda reader: examine(reader, HashEmbedder())),
 }
 every_read = pytest.mark.parametrize("ask_for", READS.values(), ids=READS)
 
@@ -91,7 +91,7 @@ def test_writing_through_a_reader_is_an_error(indexed: Path, statement: str) -> 
 def test_a_reader_does_not_store_vectors(indexed: Path, embedder: HashEmbedder) -> None:
     """Not even through the index object it reads from."""
     with opened(indexed) as reader, pytest.raises(apsw.ReadOnlyError):
-        vectors = reader.vectors(embedder.dimension)
+        vectors = vectors_of(reader, embedder)
         vectors.delete(list(vectors.stored_ids()))
 
 
@@ -141,18 +141,18 @@ def test_a_snapshot_sees_nothing_of_what_is_committed_meanwhile(
                 (vault / path).unlink()
         index_vault(indexed, vault, embedder)
 
-        vectors = reader.vectors(embedder.dimension).nearest(embedder.embed(["leaves"])[0], 100)
+        vectors = vectors_of(reader, embedder).nearest(embedder.embed(["leaves"])[0], 100).hits
         words = reader.lexicon.postings("leaves")
-        assert (1, 20, 20, 20) == (known, reader.readiness.ready, len(vectors), len(words.places))
+        assert (1, 20, 20, 20) == (known, reader.readiness(None).ready, len(vectors), len(words.places))
     connection.close()
 
 
 def test_a_reader_opened_after_a_commit_sees_it(indexed: Path, vault: Path, embedder: HashEmbedder) -> None:
     """A long-lived reader's state is its own; the next one reads the new state."""
     with opened(indexed) as before:
-        assert 20 == before.readiness.ready
+        assert 20 == before.readiness(None).ready
         (vault / "7.md").unlink()
         index_vault(indexed, vault, embedder)
 
         with opened(indexed) as after:
-            assert 19 == after.readiness.ready
+            assert 19 == after.readiness(None).ready

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from indexes import SOUND, faults, note_ids, states
 
-from builders import HashEmbedder, ask, index_vault, manifest, opened, paths, write_vault
+from builders import HashEmbedder, ask, index_vault, manifest, opened, paths, vectors_of, write_vault
 
 NOTE = "# Sourdough\n\nFlour and water.\n\n- [step] Fold it twice #dough\n- needs [[Flour]]\n"
 
@@ -73,10 +73,10 @@ def test_each_vector_still_belongs_to_its_chunk_after_a_rename(home: Path, vault
     index_vault(home, vault, embedder)
 
     with opened(home) as reader:
-        vectors = reader.vectors(embedder.dimension)
+        vectors = vectors_of(reader, embedder)
         for number in (0, 50, 99):
             text = f"# Note {number}\n\nAbout subject{number}."
-            entries = reader.entries([near.id for near in vectors.nearest(embedder.embed([text])[0], 1)])
+            entries = reader.entries([near.id for near in vectors.nearest(embedder.embed([text])[0], 1).hits])
             (note,) = reader.notes(entry.note for entry in entries.values()).values()
             assert f"after/sub/{number:02}.md" == note.path
 

@@ -89,7 +89,7 @@ def test_a_scope_sees_nothing_of_other_projects(home: Path, tmp_path: Path, embe
     assert (2, 1) == (len(everything.entries(chunks)), len(only_b.entries(chunks)))
     assert (2, 1) == (len(everything.entries_of_rows(rows)), len(only_b.entries_of_rows(rows)))
     assert ([], []) == (only_b.named("A"), only_b.entries_of_note(notes[0]))
-    assert (2, 1) == (everything.readiness.ready, only_b.readiness.ready)
+    assert (2, 1) == (everything.readiness(None).ready, only_b.readiness(None).ready)
     connection.close()
 
 

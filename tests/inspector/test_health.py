@@ -13,9 +13,9 @@ import pytest
 from builders import HashEmbedder, index_vault, opened, write_vault
 from cutaway.index.sqlite import open_writer
 from cutaway.inspector.health import Finding, Overview, examine, overview
-from cutaway.models.embedder import Vectors
+from cutaway.models.embedder import Embedder, Vectors
 
-IDENTITY = "hash/32"
+HASH = HashEmbedder()
 
 
 class PartlyBroken(HashEmbedder):
@@ -33,10 +33,10 @@ def sound(home: Path, vault: Path) -> Path:
     return home
 
 
-def found(home: Path, check: str, identity: str = IDENTITY) -> list[Finding]:
+def found(home: Path, check: str, embedder: Embedder | str = HASH) -> list[Finding]:
     """What one check found."""
     with opened(home) as reader:
-        return [finding for finding in examine(reader, identity) if finding.check == check]
+        return [finding for finding in examine(reader, embedder) if finding.check == check]
 
 
 def change(home: Path, statement: str) -> None:
@@ -51,7 +51,8 @@ def test_an_overview_counts_notes_rows_and_chunks(sound: Path, vault: Path) -> N
     with opened(sound) as reader:
         (line,) = overview(reader)
 
-    assert Overview("vault", str(vault), 2, 1, 1, size, chunks=4, ready=4, pending=0, failed=0, problems=0) == line
+    states = {"chunks": 4, "ready": 4, "pending": 0, "failed": 0}
+    assert Overview("vault", str(vault), 2, 1, 1, size, **states, problems=0, embedded_as=("hash/32",)) == line
 
 
 def test_each_project_is_counted_by_itself(home: Path, tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ def test_each_project_is_counted_by_itself(home: Path, tmp_path: Path) -> None:
 def test_a_sound_index_is_found_sound(sound: Path) -> None:
     """Each check says at least that all is well."""
     with opened(sound) as reader:
-        findings = examine(reader, IDENTITY)
+        findings = examine(reader, HASH)
 
     assert {"ok"} == {finding.severity for finding in findings}
     assert ["integrity", "vectors", "model", "files"] == [finding.check for finding in findings]
@@ -77,7 +78,7 @@ def test_checking_changes_no_byte(sound: Path) -> None:
     """The doctor only looks."""
     before = (sound / "index.sqlite").read_bytes()
     with opened(sound) as reader:
-        examine(reader, IDENTITY)
+        examine(reader, HASH)
 
     assert before == (sound / "index.sqlite").read_bytes()
 
@@ -218,13 +219,20 @@ def test_a_ready_chunk_without_a_vector_is_an_error(sound: Path) -> None:
     assert ("error", True) == (finding.severity, "ready chunks have no vector" in finding.message)
 
 
-@pytest.mark.parametrize("identity", ["other/64", "no embedder is configured"])
-def test_another_model_than_the_one_indexed_is_a_warning(sound: Path, identity: str) -> None:
-    """What the index holds, and what is in use."""
-    (finding,) = found(sound, "model", identity)
+def test_another_model_than_the_one_indexed_is_a_warning(sound: Path) -> None:
+    """Of each project: what the index holds, what is in use, and what that means."""
+    (finding,) = found(sound, "model", HashEmbedder("other", 64))
 
-    assert "warning" == finding.severity
-    assert f"the index holds vectors of hash/32; in use: {identity}" == finding.message
+    assert ("warning", "vault") == (finding.severity, finding.project)
+    said = "embedded as hash/32 in exact-f16/v1; in use: other/64 in exact-f16/v1. Only its words are searched."
+    assert f"{said} Run: cutaway index" == finding.message
+
+
+def test_without_a_model_that_is_the_warning(sound: Path) -> None:
+    """Why there is none."""
+    (finding,) = found(sound, "model", "no embedder is configured")
+
+    assert ("warning", "none: no embedder is configured") == (finding.severity, finding.message)
 
 
 def test_an_index_without_vectors_says_so(home: Path, vault: Path) -> None:

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import HashEmbedder, index_vault, opened, write_vault
+from builders import HashEmbedder, index_vault, opened, vectors_of, write_vault
 from cutaway.config import Settings
 from cutaway.index.exact import ExactIndex
 from cutaway.index.reader import Reader
-from cutaway.index.vectors import Near as Found
-from cutaway.index.vectors import Record, StoredVectors, Vector, VectorIndex
+from cutaway.index.vectors import Nearest, Record, StoredVectors, Vector, VectorIndex
 from cutaway.inspector.neighbours import ALIKE, MAX_LISTED, MUTUAL_WITHIN, Asked, Neighbours, neighbours
 from cutaway.inspector.targets import locator
 from cutaway.model import ChunkId
@@ -37,8 +36,14 @@ class Narrow:
     def delete(self, ids: Sequence[ChunkId]) -> None:
         self._index.delete(ids)
 
-    def nearest(self, query: Vector, k: int, within: Sequence[int] | None = None) -> list[Found]:
+    def nearest(self, query: Vector, k: int, within: Sequence[int] | None = None) -> Nearest:
         return self._index.nearest(query, k, within)
+
+    def drop(self) -> None:
+        self._index.drop()
+
+    def close(self) -> None:
+        self._index.close()
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +70,10 @@ class Table:
     """Every similarity in a world, by a loop in double precision."""
 
     def __init__(self, reader: Reader) -> None:
-        self.ids = reader.served_chunks("hash/32", ExactIndex.identity)
-        vectors = reader.vectors(32).vectors(self.ids)
+        space = reader.space("hash/32")
+        assert space
+        self.ids = reader.served_chunks(space)
+        vectors = vectors_of(reader, HASH).vectors(self.ids)
         exact = {chunk: vector.astype(np.float64) for chunk, vector in vectors.items()}
         lengths = {chunk: sum(vector * vector) ** 0.5 for chunk, vector in exact.items()}
         self.cosines = {
@@ -325,7 +332,7 @@ def test_a_lone_passage_has_no_neighbours(home: Path, vault: Path) -> None:
 def narrow(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same home behind an index without the capability."""
     whole = Reader.vectors
-    monkeypatch.setattr(Reader, "vectors", lambda reader, dimension: Narrow(whole(reader, dimension)))
+    monkeypatch.setattr(Reader, "vectors", lambda reader, space: Narrow(whole(reader, space)))
     return indexed
 
 
@@ -340,7 +347,6 @@ def test_vectors_that_are_not_given_out_are_made_anew(
     with opened(narrow) as reader:
         stored = near(reader, target)
 
-    assert not isinstance(Narrow(ExactIndex(None, 32, ())), StoredVectors)  # type: ignore[arg-type]
     assert (True, False, None) == (anew.reembedded, stored.reembedded, anew.histogram)
     assert members(anew) == members(stored)
     assert [each.mutual for each in anew.listed] == [each.mutual for each in stored.listed]
@@ -352,9 +358,10 @@ def test_vectors_that_are_not_given_out_are_made_anew(
 def test_an_exact_index_is_one_that_gives_out_its_vectors(indexed: Path) -> None:
     """The capability is seen on the object, as a protocol of its own."""
     with opened(indexed) as reader:
-        index: VectorIndex = reader.vectors(32)
+        index: VectorIndex = vectors_of(reader, HASH)
 
         assert isinstance(index, StoredVectors)
+        assert not isinstance(Narrow(index), StoredVectors)
 
 
 def test_the_text_is_embedded_now_where_that_is_asked_for(home: Path, vault: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from builders import HashEmbedder, index_vault, opened, write_vault
+from builders import HashEmbedder, elsewhere, index_vault, opened, write_vault
 from cutaway.errors import AmbiguousNote, CutawayError, IndexMismatch, NoteNotFound, NotIndexed, UsageError
 from cutaway.index.sqlite import open_writer
 from cutaway.inspector.neighbours import Asked, neighbours
@@ -190,8 +190,8 @@ def test_a_note_of_which_some_passages_wait_is_compared_by_the_others(indexed: P
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("UPDATE chunks SET index_identity = 'old/v0' WHERE ordinal = 1", "was embedded as hash/32 in old/v0"),
-        ("UPDATE chunks SET embedding_identity = 'old/32' WHERE ordinal = 1", "was embedded as old/32 in exact-f16/v1"),
+        (elsewhere("hash/32", "old/v0"), "was embedded as hash/32 in old/v0"),
+        (elsewhere("old/32", "exact-f16/v1"), "was embedded as old/32 in exact-f16/v1"),
     ],
 )
 def test_a_passage_under_another_identity_is_refused(indexed: Path, statement: str, said: str) -> None:
@@ -209,7 +209,7 @@ def test_an_index_of_another_model_is_refused(indexed: Path, asked: dict[str, ob
     refusal = met(indexed, "cafe", HashEmbedder("other", 64), **asked)
 
     assert isinstance(refusal, IndexMismatch)
-    assert "embedded as hash/32; in use is other/64" in str(refusal)
+    assert "embedded as hash/32 in exact-f16/v1; in use is other/64" in str(refusal)
 
 
 @pytest.mark.parametrize("embedder", [None, HashEmbedder()], ids=["never embedded", "all failed"])

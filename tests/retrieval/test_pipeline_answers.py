@@ -211,7 +211,7 @@ def test_an_index_never_embedded_says_so(home: Path, vault: Path) -> None:
     index_vault(home, write_vault(vault, NOTES))
     ((_, reason),) = ask(home, "red", HashEmbedder()).degraded
 
-    assert reason.startswith("nothing is embedded yet")
+    assert reason.startswith("partial_vectors: 0 of 3 chunks are embedded")
 
 
 def test_a_query_longer_than_the_model_reads_is_said(home: Path, vault: Path) -> None:

@@ -120,7 +120,7 @@ def notes(seed: int) -> dict[str, str]:
 def unsettle(home: Path) -> None:
     """Call a quarter of the chunks pending and a quarter failed, their vectors still in place."""
     connection = open_writer(home)
-    connection.execute("UPDATE chunks SET state = 'pending', embedding_identity = NULL WHERE id % 4 = 0")
+    connection.execute("UPDATE chunks SET state = 'pending', space_id = NULL WHERE id % 4 = 0")
     connection.execute("UPDATE chunks SET state = 'failed', error = 'broken' WHERE id % 4 = 1")
     connection.close()
 

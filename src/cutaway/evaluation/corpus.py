@@ -12,14 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import apsw
-
 from cutaway.config import Settings
 from cutaway.errors import UsageError
 from cutaway.evaluation.judged import JudgedSet, named
 from cutaway.evaluation.runs import Documents
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import close_writer, open_writer, transaction
+from cutaway.index.sqlite import SqliteStore, close_writer, open_writer, transaction
 from cutaway.index.sync import Progress, embed_pending, sync
 from cutaway.index.writer import Writer
 from cutaway.models.embedder import Embedder
@@ -72,7 +70,7 @@ def index_corpus(corpus: Path, home: Path, settings: Settings, embedder: Embedde
         raise UsageError(f"{corpus} holds no documents.")
     for file in set(folder.iterdir()) - written:
         file.unlink()
-    connection = open_writer(home)
+    connection = open_writer(home, settings)
     try:
         _sync(connection, folder, settings, embedder, progress)
     finally:
@@ -105,7 +103,7 @@ def corpus_documents(corpus: Path, judged: JudgedSet, reader: Reader) -> Documen
 
 
 def _sync(
-    connection: apsw.Connection, folder: Path, settings: Settings, embedder: Embedder | None, progress: Progress
+    connection: SqliteStore, folder: Path, settings: Settings, embedder: Embedder | None, progress: Progress
 ) -> None:
     with transaction(connection):
         writer = Writer(connection)
@@ -115,7 +113,7 @@ def _sync(
         project = writer.add_project("corpus", folder)
     sync(project, connection, embedder, settings, progress)
     if embedder is not None:
-        embed_pending(connection, embedder, progress)
+        embed_pending([project], connection, embedder, progress)
 
 
 def _document(corpus: Path, number: int, line: str) -> Document:

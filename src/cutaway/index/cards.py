@@ -109,7 +109,9 @@ class Readiness(NamedTuple):
     ready: int = 0
     pending: int = 0
     failed: int = 0
+    foreign: int = 0
+    """Ready, but under another model or in another home than is in use: not served."""
 
     @property
     def total(self) -> int:
-        return self.ready + self.pending + self.failed
+        return sum(self)

@@ -107,7 +107,7 @@ class NoteTables:
         for ordinal, (row, passage) in enumerate(draft.chunking.chunks, start=1):
             lines = draft.note.source.lines(passage.start, passage.end)
             self._connection.execute(
-                "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', NULL, NULL, NULL, ?)",
+                "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', NULL, NULL, ?)",
                 (
                     *(self._free("chunks", "id", f"{identity}\0chunk\0{ordinal}"), identity, project.id),
                     *(rows[row.kind, row.ordinal], ordinal, passage.start, passage.end),

@@ -10,25 +10,17 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
-import apsw
-
-from cutaway.errors import BadVector, UsageError
-from cutaway.index.cards import Entry, Known, NoteCard, NoteNames, Readiness, RowCard, Unserved
-from cutaway.index.exact import ExactIndex
+from cutaway.index.cards import Known, NoteCard, NoteNames, RowCard
 from cutaway.index.lexicon import Lexicon
 from cutaway.index.projects import known_notes
 from cutaway.index.properties import Property, folded, meets
+from cutaway.index.serving import ManifestReader
 from cutaway.index.sqlite import generation
-from cutaway.model import ChunkId, NoteId, Problem, Project, RowId, Skip
+from cutaway.model import NoteId, Problem, Project, RowId, Skip
 from cutaway.notes.languages import DEFAULT
 
 _Names = defaultdict[str, list[NoteNames]]
 
-_ENTRY = """
-    SELECT c.id, r.kind, r.number, c.note_id, c.ordinal, c.start, c.end, c.first_line, c.last_line, c.heading_path,
-           c.context, c.tokens, c.text_hash, c.state, c.error, c.embedding_identity, c.index_identity, c.updated_at
-    FROM chunks c JOIN rows r ON r.id = c.row_id
-"""
 _ROW = "SELECT kind, number, note_id, title, start, end FROM rows"
 _NOTE = """
     SELECT id, project_id, path, title, aliases, permalink, type, tags, metadata, source, hash, form, skips, problem,
@@ -36,20 +28,11 @@ _NOTE = """
 """
 
 
-class Reader:
+class Reader(ManifestReader):
     """One state of the index, for an explicit, non-empty set of projects.
 
     What it has loaded it keeps: several searches may share a reader as long as the index stays as it is.
     """
-
-    def __init__(self, connection: apsw.Connection, scope: tuple[Project, ...]) -> None:
-        if not scope:
-            raise UsageError("a search needs at least one project.")
-        self._connection = connection
-        self.scope = scope
-        self._ids = tuple(project.id for project in scope)
-        self._marks = ", ".join("?" * len(scope))
-        self._vectors: ExactIndex | None = None
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -64,18 +47,6 @@ class Reader:
         return tuple(sorted(language for language, count in counts.items() if count >= enough)) or DEFAULT
 
     @cached_property
-    def embedding_identity(self) -> str | None:
-        """The identity whose vectors the index holds; None where nothing was embedded."""
-        found: str | None = self._meta("embedding")
-        return found
-
-    @property
-    def dimension(self) -> int | None:
-        """Of the vectors the index holds; None where nothing was embedded."""
-        held = self._meta("dimension")
-        return None if held is None else int(held)
-
-    @cached_property
     def generation(self) -> int:
         """Grows with every change to the index."""
         return generation(self._connection)
@@ -84,20 +55,6 @@ class Reader:
     def key(self) -> str:
         """What this index signs its cursors with."""
         return self._meta("cursor_key") or ""
-
-    def vectors(self, dimension: int) -> ExactIndex:
-        """The scope's vectors. Raises BadVector where they have another dimension."""
-        held = self.dimension
-        if held is not None and held != dimension:
-            raise BadVector(f"the index holds {held}-dimensional vectors; the model gives {dimension}.")
-        if self._vectors is None:
-            self._vectors = ExactIndex(self._connection, dimension, self._ids)
-        return self._vectors
-
-    @cached_property
-    def readiness(self) -> Readiness:
-        query = f"SELECT state, count(*) FROM chunks WHERE project_id IN ({self._marks}) GROUP BY state"
-        return Readiness(**dict(self._connection.execute(query, self._ids)))
 
     def counts(self, project: Project) -> dict[str, int]:
         """A project in numbers: notes and their bytes, observations, relations, chunks by state."""
@@ -110,84 +67,18 @@ class Reader:
             "bytes": int(size),
             "chunks": sum(states.values()),
             **{f"{kind}s": kinds.get(kind, 0) for kind in ("observation", "relation")},
-            **{state: states.get(state, 0) for state in Readiness._fields},
+            **{state: states.get(state, 0) for state in ("ready", "pending", "failed")},
         }
 
     def known(self, project: Project) -> dict[str, Known]:
         """What each note of a project was read from, and how, by path."""
         return known_notes(self._connection, project)
 
-    def unserved(self, project: Project, identity: str | None) -> list[Unserved]:
-        """Notes with chunks that may not be served: by state, by what was wrong, by what they were embedded as.
-
-        Without an embedding identity in use, none is foreign.
-        """
-        query = (
-            "SELECT n.path, c.state, c.error, c.embedding_identity, c.index_identity, count(*)"
-            " FROM chunks c JOIN notes n ON n.id = c.note_id WHERE c.project_id = ?1 AND (c.state != 'ready'"
-            " OR (?2 IS NOT NULL AND (c.embedding_identity IS NOT ?2 OR c.index_identity IS NOT ?3)))"
-            " GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"
-        )
-        found = self._connection.execute(query, (project.id, identity, ExactIndex.identity))
-        return [Unserved(*row) for row in found]
-
     def integrity_faults(self) -> list[str]:
         """What SQLite finds wrong with the file, the lexical index included."""
         return [fault for (fault,) in self._connection.execute("PRAGMA integrity_check") if fault != "ok"]
 
-    def vector_faults(self) -> tuple[int, int]:
-        """How many vectors belong to no ready chunk, and how many ready chunks have no vector, in all projects."""
-        held = self.dimension
-        ids = ExactIndex(self._connection, held, ()).stored_ids() if held else frozenset()
-        ready = {chunk for (chunk,) in self._connection.execute("SELECT id FROM chunks WHERE state = 'ready'")}
-        return len(ids - ready), len(ready - ids)
-
-    # Chunks and rows
-
-    def entries(self, ids: Iterable[ChunkId]) -> dict[ChunkId, Entry]:
-        """The manifest entries of these chunks, whatever their state; chunks out of scope have none."""
-        found = self._select(f"{_ENTRY} WHERE c.id IN (SELECT value FROM json_each(?))", list(ids), "c")
-        return {entry.id: entry for entry in map(_entry, found)}
-
-    def entries_of_rows(self, rows: Iterable[RowId]) -> dict[RowId, list[Entry]]:
-        """Every chunk of these rows, in source order."""
-        numbers = [row.number for row in rows]
-        query = f"{_ENTRY} WHERE c.row_id IN (SELECT id FROM rows WHERE number IN (SELECT value FROM json_each(?)))"
-        entries: dict[RowId, list[Entry]] = defaultdict(list)
-        for entry in sorted(map(_entry, self._select(query, numbers, "c")), key=lambda entry: entry.ordinal):
-            entries[entry.row].append(entry)
-        return entries
-
-    def served(self, rows: Iterable[RowId], embedding: str, index: str) -> dict[RowId, list[ChunkId]]:
-        """The chunks of these rows that may be served under these identities."""
-        query = (
-            "SELECT r.kind, r.number, c.id FROM rows r JOIN chunks c ON c.row_id = r.id"
-            " WHERE r.number IN (SELECT value FROM json_each(?)) AND c.state = 'ready'"
-            f" AND c.embedding_identity = ? AND c.index_identity = ? AND c.project_id IN ({self._marks})"
-        )
-        numbers = json.dumps([row.number for row in rows])
-        chunks: dict[RowId, list[ChunkId]] = defaultdict(list)
-        for kind, number, chunk in self._connection.execute(query, (numbers, embedding, index, *self._ids)):
-            chunks[RowId(kind, number)].append(ChunkId(chunk))
-        return chunks
-
-    def served_chunks(self, embedding: str, index: str) -> list[ChunkId]:
-        """Every chunk of the scope that may be served under these identities."""
-        query = (
-            "SELECT id FROM chunks WHERE state = 'ready' AND embedding_identity = ? AND index_identity = ?"
-            f" AND project_id IN ({self._marks}) ORDER BY id"
-        )
-        return [ChunkId(chunk) for (chunk,) in self._connection.execute(query, (embedding, index, *self._ids))]
-
-    def entries_of_note(self, note: NoteId) -> list[Entry]:
-        """Every chunk of a note, in source order."""
-        found = self._select(f"{_ENTRY} WHERE c.note_id IN (SELECT value FROM json_each(?))", [note], "c")
-        return sorted(map(_entry, found), key=lambda entry: entry.ordinal)
-
-    def chunks_of(self, rows: Iterable[int]) -> list[int]:
-        """The chunks of rows, which are given by the store's own keys."""
-        query = "SELECT id FROM chunks WHERE row_id IN (SELECT value FROM json_each(?))"
-        return [chunk for (chunk,) in self._connection.execute(query, (json.dumps(list(rows)),))]
+    # Rows
 
     def rows_in(self, categories: Iterable[str]) -> list[int]:
         """The store's own keys of the observations of these categories."""
@@ -284,16 +175,5 @@ class Reader:
         )
         return NoteCard(*values)
 
-    def _select(self, query: str, ids: Sequence[int], table: str) -> list[tuple[Any, ...]]:
-        """Run a query over a list of ids, held to the scope."""
-        scoped = f"{query} AND {table}.project_id IN ({self._marks})"
-        return self._connection.execute(scoped, (json.dumps(list(ids)), *self._ids)).fetchall()
-
     def _meta(self, key: str) -> Any:
         return self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
-
-
-def _entry(row: tuple[Any, ...]) -> Entry:
-    chunk, kind, number, note, ordinal, start, end, first, last, path, *rest = row
-    place = (ordinal, start, end, (first, last), path)
-    return Entry(ChunkId(chunk), RowId(kind, number), NoteId(note), *place, *rest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raise it with any change to DERIVED: an older index then rebuilds, and embeds nothing twice."""
 
 FIELD_COLUMNS = ("title", "aliases", "headings", "tags", "body", "path")
@@ -29,13 +29,17 @@ CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITH
 OCCURRENCES = "CREATE VIRTUAL TABLE temp.occurrences USING fts5vocab (main, lexical, instance)"
 """Every place of every term, as a reader sees the lexical index. Belongs to the connection, not to the file."""
 
-DERIVED_TABLES = ("notes", "properties", "rows", "lexical", "words", "chunks", "segments", "problems")
+DERIVED_TABLES = (
+    *("notes", "properties", "rows", "lexical", "words", "chunks", "spaces", "sums", "segments", "problems"),
+)
 
 # A note's source is compressed; its `form` is what its rows and chunks were made with: when it changes,
 # the note is read again.
 # A property is one value of a note's frontmatter, tags or dates: as folded text and, if it is one, a number.
 # The lexical index holds terms, already analysed; every ASCII sign a term may hold is a token sign.
 # `words` leads from a stem to the terms that have it, but for the one that is the stem itself.
+# A space is what vectors of one model in one home share: only those may be compared. A chunk's space is the one it
+# is ready in, or failed in. `sums` has the exact sum of a project's vectors in a space, for their mean.
 DERIVED = f"""
 CREATE TABLE notes (
     id INTEGER PRIMARY KEY,
@@ -100,15 +104,30 @@ CREATE TABLE chunks (
     text_hash BLOB NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('pending', 'ready', 'failed')),
     error TEXT,
-    embedding_identity TEXT,
-    index_identity TEXT,
+    space_id INTEGER,
     updated_at TEXT NOT NULL
 );
 CREATE INDEX chunks_note ON chunks (note_id);
 CREATE INDEX chunks_row ON chunks (row_id);
 CREATE INDEX chunks_pending ON chunks (text_hash) WHERE state = 'pending';
+CREATE INDEX chunks_standing ON chunks (project_id, state, space_id);
+CREATE TABLE spaces (
+    id INTEGER PRIMARY KEY,
+    embedding TEXT NOT NULL,
+    home TEXT NOT NULL,
+    dimension INTEGER NOT NULL,
+    UNIQUE (embedding, home)
+);
+CREATE TABLE sums (
+    project_id INTEGER NOT NULL,
+    space_id INTEGER NOT NULL,
+    vectors INTEGER NOT NULL,
+    total BLOB NOT NULL,
+    PRIMARY KEY (project_id, space_id)
+) WITHOUT ROWID;
 CREATE TABLE segments (
     id INTEGER PRIMARY KEY,
+    space_id INTEGER NOT NULL,
     ids BLOB NOT NULL,
     projects BLOB NOT NULL,
     vectors BLOB NOT NULL

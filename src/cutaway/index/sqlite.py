@@ -11,10 +11,17 @@ from pathlib import Path
 
 import apsw
 
+from cutaway.config import Settings
 from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing
 from cutaway.index.schema import DERIVED, DERIVED_TABLES, LASTING, OCCURRENCES, SCHEMA_VERSION
 
 _BUSY_SECONDS = 5.0
+
+
+class SqliteStore(apsw.Connection):
+    """A connection to an index, and the settings it was opened under."""
+
+    settings: Settings
 
 
 def index_file(home: Path) -> Path:
@@ -22,11 +29,11 @@ def index_file(home: Path) -> Path:
     return home / "index.sqlite"
 
 
-def open_writer(home: Path) -> apsw.Connection:
+def open_writer(home: Path, settings: Settings | None = None) -> SqliteStore:
     """The index of *home*, created or rebuilt to the current schema where needed."""
     home.mkdir(parents=True, exist_ok=True)
-    connection = apsw.Connection(str(index_file(home)))
-    _prepare(connection)
+    connection = SqliteStore(str(index_file(home)))
+    _prepare(connection, settings)
     # A reader may then open the file even where it cannot create the log beside it.
     persist = ctypes.c_int(1)
     connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(persist))
@@ -49,13 +56,13 @@ def close_writer(connection: apsw.Connection) -> None:
     connection.close()
 
 
-def open_reader(home: Path) -> apsw.Connection:
+def open_reader(home: Path, settings: Settings | None = None) -> SqliteStore:
     """The index of *home*, read only. Raises IndexMissing, IndexMismatch."""
     file = index_file(home)
     if not file.is_file():
         raise IndexMissing(f"nothing is indexed in {home} yet. Run: cutaway index FOLDER")
-    connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
-    _prepare(connection)
+    connection = SqliteStore(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    _prepare(connection, settings)
     found = connection.pragma("user_version")
     if found != SCHEMA_VERSION:
         raise IndexMismatch(
@@ -114,5 +121,6 @@ def timestamp(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def _prepare(connection: apsw.Connection) -> None:
+def _prepare(connection: SqliteStore, settings: Settings | None) -> None:
+    connection.settings = settings or Settings.model_validate({})
     connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-import apsw
-
 from cutaway.config import Settings
 from cutaway.errors import RootMissing
 from cutaway.index.cards import Known
 from cutaway.index.difference import Difference, difference
 from cutaway.index.note_tables import Draft
-from cutaway.index.sqlite import bump_generation, timestamp, transaction
+from cutaway.index.sqlite import SqliteStore, bump_generation, timestamp, transaction
+from cutaway.index.vectors import Space
 from cutaway.index.writer import Writer
 from cutaway.model import Problem, Project
 from cutaway.models.embedder import Embedder, embedded
@@ -42,6 +41,8 @@ class Report:
     problems: list[Problem]
     opted_out: list[str] = field(default_factory=list)
     reused: int = 0
+    moved: int = 0
+    """How many chunks were ready, or had failed, under another model or in another home."""
 
 
 class Embedding(NamedTuple):
@@ -55,9 +56,10 @@ class _Run(NamedTuple):
     """What the steps of one sync share."""
 
     project: Project
-    connection: apsw.Connection
+    connection: SqliteStore
     writer: Writer
     embedder: Embedder | None
+    space: Space | None
     settings: Settings
     form: str
     files: Mapping[str, Path]
@@ -65,7 +67,7 @@ class _Run(NamedTuple):
 
 def sync(
     project: Project,
-    connection: apsw.Connection,
+    connection: SqliteStore,
     embedder: Embedder | None,
     settings: Settings,
     progress: Progress,
@@ -90,18 +92,36 @@ def sync(
             "If they are really gone, run again with --allow-empty."
         )
     with transaction(connection):
-        adopted = embedder is not None and writer.adopt(embedder.identity, embedder.dimension)
+        space = _space(project, writer, embedder, report)
         writer.remove(known[path].id for path in changes.removed)
         for old, new in changes.renamed:
             writer.rename(known[old].id, new)
-        if changes.removed or adopted:
+        if changes.removed or report.moved:
             bump_generation(connection)
     work = sorted((*changes.added, *changes.changed, *(new for _, new in changes.renamed), *changes.stale))
-    _write_notes(_Run(project, connection, writer, embedder, settings, form, found.files), work, report, progress)
-    opted_out = [Problem(path, "opted out", "says `index: false`") for path in report.opted_out]
-    with transaction(connection):
-        writer.set_problems(project, [*report.problems, *opted_out])
+    run = _Run(project, connection, writer, embedder, space, settings, form, found.files)
+    _write_notes(run, work, report, progress)
+    _settle(run, report)
     return report
+
+
+def _space(project: Project, writer: Writer, embedder: Embedder | None, report: Report) -> Space | None:
+    """Where the project's vectors belong; chunks that have theirs elsewhere wait."""
+    if embedder is None:
+        return None
+    space = writer.manifest.space(embedder.identity, embedder.dimension)
+    report.moved = writer.manifest.adopt(project, space)
+    return space
+
+
+def _settle(run: _Run, report: Report) -> None:
+    """What is left when all notes are written: vectors that only had to be moved, and what went wrong."""
+    opted_out = [Problem(path, "opted out", "says `index: false`") for path in report.opted_out]
+    with transaction(run.connection):
+        if run.space is not None and report.moved:
+            report.reused += run.writer.manifest.publish([run.project], run.space)
+            bump_generation(run.connection)
+        run.writer.set_problems(run.project, [*report.problems, *opted_out])
 
 
 def note_form(embedder: Embedder | None, settings: Settings) -> str:
@@ -120,28 +140,31 @@ def in_form(known: Mapping[str, Known], form: str, without_model: bool) -> dict[
     return {**known, **{path: known[path]._replace(form=form) for path in same}}
 
 
-def embed_pending(connection: apsw.Connection, embedder: Embedder, progress: Progress) -> Embedding:
-    """Embed every pending chunk, the shortest texts first, a batch and a transaction at a time.
+def embed_pending(
+    projects: Sequence[Project], connection: SqliteStore, embedder: Embedder, progress: Progress
+) -> Embedding:
+    """Embed every pending chunk of these projects, the shortest texts first, a batch and a transaction at a time.
 
     A text that stands in several chunks is embedded once. A vector that is not finite or is zero
     marks its chunks failed.
     """
-    writer = Writer(connection)
+    manifest = Writer(connection).manifest
     with transaction(connection):
-        adopted = writer.adopt(embedder.identity, embedder.dimension)
-        if writer.publish(embedder.identity, writer.cached(embedder.identity)) or adopted:
+        space = manifest.space(embedder.identity, embedder.dimension)
+        adopted = sum(manifest.adopt(project, space) for project in projects)
+        if manifest.publish(projects, space) or adopted:
             bump_generation(connection)
-    total, published, failed = writer.count("pending"), 0, 0
-    while waiting := writer.pending_texts(_TEXTS_PER_TRANSACTION):
+    total, published, failed = manifest.count("pending", projects), 0, 0
+    while waiting := manifest.pending_texts(projects, _TEXTS_PER_TRANSACTION):
         progress("embed", published + failed, total)
         vectors, faults = embedded(embedder, [pending.text for pending in waiting])
         keyed = zip(waiting, vectors, faults, strict=True)
         sound = [(pending.text_hash, vector) for pending, vector, fault in keyed if fault is None]
         broken = [(pending.text_hash, fault) for pending, fault in zip(waiting, faults, strict=True) if fault]
         with transaction(connection):
-            writer.cache(embedder.identity, sound)
-            published += writer.publish(embedder.identity, sound)
-            failed += sum(writer.fail(text_hash, f"the vector is {fault}") for text_hash, fault in broken)
+            manifest.cache(embedder.identity, sound)
+            published += manifest.publish(projects, space, [text_hash for text_hash, _ in sound])
+            failed += sum(manifest.fail(projects, space, key, f"the vector is {fault}") for key, fault in broken)
             bump_generation(connection)
     progress("embed", published + failed, total)
     return Embedding(published, failed)
@@ -155,9 +178,8 @@ def _write_notes(run: _Run, paths: Sequence[str], report: Report, progress: Prog
             removed = run.writer.remove_paths(run.project, report.opted_out)
             for draft in prepared:
                 run.writer.write(run.project, draft)
-            if run.embedder is not None:
-                identity = run.embedder.identity
-                report.reused += run.writer.publish(identity, run.writer.cached(identity))
+            if run.space is not None:
+                report.reused += run.writer.manifest.publish([run.project], run.space)
             if prepared or removed:
                 bump_generation(run.connection)
         done += len(batch)

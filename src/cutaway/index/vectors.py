@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cutaway.errors import BadVector
 from cutaway.model import ChunkId
 
 Vector = NDArray[np.float32]
+_DIGITS = 9
+_BLOCK = 4_096  # vectors that are held at once where all are looked at
+
+
+class Space(NamedTuple):
+    """What vectors must share to be compared: the model that made them, and the home that holds them."""
+
+    id: int
+    embedding: str
+    """The embedding identity."""
+    home: str
+    """The identity of the vector index."""
+    dimension: int
 
 
 class Record(NamedTuple):
@@ -28,12 +42,23 @@ class Near(NamedTuple):
     similarity: float
 
 
-class VectorIndex(Protocol):
-    """The vectors of one scope under one embedding identity.
+class Nearest(NamedTuple):
+    """What an index found, best first."""
 
-    Scores are cosine similarity, best first; equal scores are ordered by id. ``nearest(q, k)`` is
-    always a prefix of ``nearest(q, k + 1)``. Nothing outside the scope is ever returned. An upsert
-    replaces, a delete is final. *within* asks among these chunks only, as if no other were stored.
+    hits: tuple[Near, ...]
+    exact: bool = True
+    """Whether no closer chunk can have been missed."""
+    remark: str | None = None
+    """What the index has to say of how it looked."""
+
+
+class VectorIndex(Protocol):
+    """The vectors of one scope in one space.
+
+    Scores are cosine similarity, best first; equal scores are ordered by id. While the answer is
+    exact, ``nearest(q, k)`` is a prefix of ``nearest(q, k + 1)``. Nothing outside the scope is ever
+    returned. An upsert replaces, a delete is final. *within* asks among these chunks only, as if no
+    other were stored.
     """
 
     identity: str
@@ -42,31 +67,73 @@ class VectorIndex(Protocol):
 
     def delete(self, ids: Sequence[ChunkId]) -> None: ...
 
-    def nearest(self, query: Vector, k: int, within: Sequence[int] | None = None) -> list[Near]: ...
+    def nearest(self, query: Vector, k: int, within: Sequence[int] | None = None) -> Nearest: ...
 
+    def drop(self) -> None:
+        """Forget the whole space, in every project."""
 
-class ExactScores(Protocol):
-    """An index that can also score chunks by id, and knows the mean of its vectors."""
-
-    def similarities(self, query: Vector, ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
-        """The same numbers ``nearest`` gives, for the chunks among *ids* that are stored."""
-
-    def mean_similarity(self, query: Vector) -> tuple[float, int]:
-        """The query's product with the mean of the scope's vectors, and how many they are."""
+    def close(self) -> None: ...
 
 
 @runtime_checkable
 class StoredVectors(Protocol):
-    """An index that gives back what it stores, and says how similar all of it is to something."""
+    """An index that gives back what it stores."""
+
+    def stored_ids(self) -> frozenset[ChunkId]:
+        """Every chunk of the space that has a vector, in any project."""
 
     def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, Vector]:
         """The vectors of those among *ids* that are stored, at length one: what ``nearest`` compares with."""
 
-    def histogram(
-        self, queries: Sequence[Vector], edges: Sequence[float], within: Sequence[int] | None = None
-    ) -> list[int]:
-        """How many chunks have a similarity in each range from one edge to the next.
 
-        The numbers are those ``nearest`` gives; of several queries, that to the one most like the chunk.
-        An edge belongs to the range above it, the last one also to the last range.
-        """
+def cosine(rows: NDArray[np.float32], query: Vector) -> NDArray[np.float64]:
+    """Cosine in double precision, rounded so that equal vectors score equally on any machine."""
+    exact, asked = rows.astype(np.float64), query.astype(np.float64)
+    lengths = np.sqrt(np.vecdot(exact, exact) * np.vecdot(asked, asked))
+    scores: NDArray[np.float64] = np.round(np.vecdot(exact, asked) / lengths, _DIGITS)
+    return scores
+
+
+def ranked(ids: NDArray[np.int64], rows: NDArray[np.float32], query: Vector, k: int) -> tuple[Near, ...]:
+    """The k best of these chunks, whatever order they come in."""
+    scores = cosine(rows, query)
+    order = np.lexsort((ids, -scores))[:k]
+    return tuple(Near(ChunkId(int(ids[place])), float(scores[place])) for place in order)
+
+
+def similarities(index: StoredVectors, query: Vector, ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
+    """The same numbers ``nearest`` gives, for the chunks among *ids* that are stored."""
+    held = index.vectors(ids)
+    if not held:
+        return {}
+    return dict(zip(held, cosine(np.stack(list(held.values())), query).tolist(), strict=True))
+
+
+def histogram(
+    index: StoredVectors, ids: Sequence[ChunkId], queries: Sequence[Vector], edges: Sequence[float]
+) -> list[int]:
+    """How many of these chunks have a similarity in each range from one edge to the next.
+
+    The numbers are those ``nearest`` gives; of several queries, that to the one most like the chunk.
+    An edge belongs to the range above it, the last one also to the last range.
+    """
+    counts = np.zeros(len(edges) - 1, np.int64)
+    for rows in _blocks(index, ids):
+        best = np.max([cosine(rows, query) for query in queries], axis=0)
+        counts += np.histogram(best, edges)[0]
+    return [int(count) for count in counts]
+
+
+def check_vectors(records: Collection[Record], dimension: int) -> None:
+    """Raise BadVector for a vector that no index may hold; nothing is stored then."""
+    for record in records:
+        if record.vector.shape != (dimension,):
+            raise BadVector(f"a vector of shape {record.vector.shape} does not fit {dimension} dimensions.")
+        if not np.isfinite(record.vector).all() or not record.vector.any():
+            raise BadVector("a vector that is not finite or is zero cannot be stored.")
+
+
+def _blocks(index: StoredVectors, ids: Sequence[ChunkId]) -> Iterator[NDArray[np.float32]]:
+    for start in range(0, len(ids), _BLOCK):
+        if held := index.vectors(ids[start : start + _BLOCK]):
+            yield np.stack(list(held.values()))

@@ -9,6 +9,7 @@ from cutaway.errors import RootMissing
 from cutaway.index.reader import Reader
 from cutaway.inspector.standing import standing
 from cutaway.model import Project
+from cutaway.models.embedder import Embedder
 from cutaway.notes.files import Scan, scan
 
 _LISTED = 50
@@ -28,6 +29,8 @@ class Overview(NamedTuple):
     pending: int
     failed: int
     problems: int
+    embedded_as: tuple[str, ...]
+    """The models whose vectors the index holds of it: one, or none yet."""
 
 
 class Finding(NamedTuple):
@@ -44,17 +47,23 @@ def overview(reader: Reader) -> list[Overview]:
     """Each project of the scope in numbers."""
     problems = [project.name for project, _ in reader.problems()]
     return [
-        Overview(project.name, str(project.root), **reader.counts(project), problems=problems.count(project.name))
+        Overview(
+            project.name,
+            str(project.root),
+            **reader.counts(project),
+            problems=problems.count(project.name),
+            embedded_as=reader.identities(project),
+        )
         for project in reader.scope
     ]
 
 
-def examine(reader: Reader, identity: str) -> list[Finding]:
+def examine(reader: Reader, embedder: Embedder | str) -> list[Finding]:
     """Every check, each with at least one line: what is wrong and how to mend it, or that all is well.
 
-    *identity* is the embedding identity in use, or why there is none.
+    *embedder* is the one in use, or why there is none.
     """
-    findings = [*_integrity(reader), *_vectors(reader), *_identity(reader, identity)]
+    findings = [*_integrity(reader), *_vectors(reader), *_identity(reader, embedder)]
     for project in reader.scope:
         findings += _project(reader, project)
     return findings
@@ -92,17 +101,25 @@ def _vectors(reader: Reader) -> Iterator[Finding]:
         yield Finding("ok", "vectors", None, None, "every ready chunk has its vector, and no vector is an orphan")
 
 
-def _identity(reader: Reader, identity: str) -> Iterator[Finding]:
-    held = reader.embedding_identity
-    if held == identity:
+def _identity(reader: Reader, embedder: Embedder | str) -> Iterator[Finding]:
+    if isinstance(embedder, str):
+        yield Finding("warning", "model", None, None, f"none: {embedder}")
+        return
+    identity = embedder.identity
+    foreign = reader.foreign(identity)
+    for project, held in foreign.items():
+        said = f"embedded as {' and '.join(held)}; in use: {identity} in {reader.home.identity}"
+        yield Finding(
+            "warning", "model", project.name, None, f"{said}. Only its words are searched. Run: cutaway index"
+        )
+    if reader.space(identity):
         yield Finding("ok", "model", None, None, f"index and searches use {identity}")
         if identity.startswith("bge-small-en"):
             yield Finding(
                 "note", "model", None, None, "this model reads English; notes in other scripts are found by their words"
             )
-    else:
-        said = f"the index holds vectors of {held}" if held else "nothing is embedded"
-        yield Finding("warning", "model", None, None, f"{said}; in use: {identity}")
+    elif not foreign:
+        yield Finding("warning", "model", None, None, f"nothing is embedded; in use: {identity}")
 
 
 def _project(reader: Reader, project: Project) -> Iterator[Finding]:

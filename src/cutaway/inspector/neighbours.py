@@ -10,7 +10,7 @@ from typing import NamedTuple
 from cutaway.errors import UsageError
 from cutaway.index.cards import Entry, NoteCard
 from cutaway.index.reader import Reader
-from cutaway.index.vectors import StoredVectors, Vector, VectorIndex
+from cutaway.index.vectors import StoredVectors, Vector, VectorIndex, histogram
 from cutaway.inspector.histogram import Histogram, spread
 from cutaway.inspector.pointed import Pointed, Queries, pointed
 from cutaway.inspector.sight import Sight, sight, vectors_of
@@ -145,7 +145,7 @@ def nearest_to_any(index: VectorIndex, queries: Queries, within: Sequence[ChunkI
     """The k passages most similar to any of these; each once, with the first of those it is most similar to."""
     best: dict[ChunkId, Near] = {}
     for own, query in queries:
-        for found in index.nearest(query, k, within):
+        for found in index.nearest(query, k, within).hits:
             if found.id not in best or found.similarity > best[found.id].similarity:
                 best[found.id] = Near(found.id, found.similarity, own)
     return sorted(best.values(), key=lambda near: (-near.similarity, near.id))[:k]
@@ -234,4 +234,4 @@ def _described(view: Sight, point: Pointed, groups: Sequence[Group], among: int)
 def _histogram(index: VectorIndex, queries: Sequence[Vector], within: Sequence[ChunkId]) -> Histogram | None:
     if not within or not isinstance(index, StoredVectors):
         return None
-    return spread(lambda edges: index.histogram(queries, edges, within))
+    return spread(lambda edges: histogram(index, within, queries, edges))

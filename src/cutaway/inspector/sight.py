@@ -30,21 +30,19 @@ def sight(reader: Reader, embedder: Embedder | str) -> Sight:
     Raises IndexMismatch where the index was embedded under another identity than the one in use, and
     UsageError where there is no vector at all.
     """
-    held, dimension = reader.embedding_identity, reader.dimension
-    if held is None or dimension is None:
-        raise UsageError(f"nothing is embedded here yet. {_way(embedder)}")
-    identity = held if isinstance(embedder, str) else embedder.identity
-    if identity != held:
-        raise IndexMismatch(
-            f"the index was embedded as {held}; in use is {identity}. Their vectors cannot be compared. "
-            "Run: cutaway index, or choose the other embedder in the settings."
-        )
-    index: VectorIndex = reader.vectors(dimension)
-    served = reader.served_chunks(identity, index.identity)
-    if not served:
+    held = sorted({space for standing in reader.standings if standing.state == "ready" and (space := standing.space)})
+    if not held:
         names = ", ".join(project.name for project in reader.scope)
         raise UsageError(f"no passage of {names} has a vector. {_way(embedder)}")
-    return Sight(reader, index, identity, embedder, served)
+    identity = held[0].embedding if isinstance(embedder, str) else embedder.identity
+    space = reader.space(identity)
+    if space is None:
+        said = " and ".join(f"{held_in.embedding} in {held_in.home}" for held_in in held)
+        raise IndexMismatch(
+            f"the index was embedded as {said}; in use is {identity} in {reader.home.identity}. "
+            "Their vectors cannot be compared. Run: cutaway index, or choose the others in the settings."
+        )
+    return Sight(reader, reader.vectors(space), identity, embedder, reader.served_chunks(space))
 
 
 def vectors_of(view: Sight, entries: Sequence[Entry]) -> dict[ChunkId, Vector]:

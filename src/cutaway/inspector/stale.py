@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 from cutaway.config import Settings
 from cutaway.errors import RootMissing
 from cutaway.index.cards import Unserved
-from cutaway.index.exact import ExactIndex
 from cutaway.index.reader import Reader
 from cutaway.index.sync import note_form
 from cutaway.inspector.standing import Form, standing
@@ -110,13 +109,15 @@ def _of_chunks(reader: Reader, project: Project, settings: Settings, embedder: E
         kind: Kind = "pending" if held.state == "pending" else "failed" if held.state == "failed" else "another model"
         waiting = f"{embedder} Then: {_INDEX}" if isinstance(embedder, str) else _INDEX
         mend = f"change what the passage says, then: {_INDEX}" if kind == "failed" else waiting
-        yield Lag(kind, project.name, held.path, _said(held, identity), held.chunks, mend)
+        yield Lag(
+            kind, project.name, held.path, _said(held, f"{identity} in {reader.home.identity}"), held.chunks, mend
+        )
 
 
-def _said(held: Unserved, identity: str | None) -> str | None:
+def _said(held: Unserved, in_use: str) -> str | None:
     if held.state == "ready":
         stored = f"{held.embedding_identity} in {held.index_identity}"
-        return f"{stored}; in use: {identity} in {ExactIndex.identity}"
+        return f"{stored}; in use: {in_use}"
     return held.error
 
 
@@ -136,6 +137,7 @@ def _text_only(settings: Settings) -> bool:
 
 def _remarks(reader: Reader, settings: Settings, embedder: Embedder | str) -> tuple[str, ...]:
     if _text_only(settings):
-        said = f"{reader.readiness.pending:,} passages have no vector, as the settings want it (embedder = none)"
-        return (said,) if reader.readiness.pending else ()
+        pending = reader.readiness(None).pending
+        said = f"{pending:,} passages have no vector, as the settings want it (embedder = none)"
+        return (said,) if pending else ()
     return (f"vectors are not judged: {embedder}",) if isinstance(embedder, str) else ()

@@ -11,9 +11,8 @@ import numpy as np
 
 from cutaway.errors import BadVector, ModelUnavailable, UnreadableQuery
 from cutaway.index.cards import Entry
-from cutaway.index.exact import ExactIndex
 from cutaway.index.reader import Reader
-from cutaway.index.vectors import Vector
+from cutaway.index.vectors import Nearest, Space, StoredVectors, Vector, VectorIndex, similarities
 from cutaway.model import ChunkId, NoteId, RowId
 from cutaway.models.embedder import Embedder, embedded
 from cutaway.notes.analyzer import Term
@@ -107,16 +106,20 @@ def gather(plan: Plan, reader: Reader, embedder: Embedder | str) -> Evidence:
         if not plan.lexical:
             raise
         return replace(words, failure=str(failure))
-    vectors = reader.vectors(embedder.dimension)
-    within = None if admission is None else reader.chunks_of(reader.lexicon.ids[admission.rows].tolist())
+    space = reader.space(embedder.identity)
+    if space is None:  # there is no passage at all
+        return replace(words, nearest=nearest(None, query, None, k=plan.vector_window))
+    vectors = reader.vectors(space)
+    within = None if admission is None else reader.chunks_of(reader.lexicon.ids[admission.rows].tolist(), space)
     near = nearest(vectors, query, within, k=plan.vector_window)
     known = words.lexical.ranks if words.lexical else {}
-    served = reader.served(known, embedder.identity, vectors.identity)
+    served = reader.served(known, space)
+    stored = vectors if isinstance(vectors, StoredVectors) else None
     return replace(
-        _with_vectors(words, reader, near, query, vectors),
+        _with_vectors(words, reader, near, query, space),
         served=served,
-        reachable=vectors.count(within),
-        similarities=vectors.similarities(query, list(chain.from_iterable(served.values()))),
+        reachable=plan.readiness.ready if within is None else len(within),
+        similarities=similarities(stored, query, list(chain.from_iterable(served.values()))) if stored else {},
         truncated=embedder.tokenizer.counts([plan.sought])[0] > embedder.tokenizer.limit,
     )
 
@@ -172,20 +175,19 @@ def match(bm25: Bm25, *, k1: float, b: float, inflected: float, fields: tuple[fl
 
 
 @stage
-def nearest(vectors: ExactIndex, query: Vector, within: Sequence[int] | None, *, k: int) -> Outcome[ChunkId]:
+def nearest(vectors: VectorIndex | None, query: Vector, within: Sequence[int] | None, *, k: int) -> Outcome[ChunkId]:
     """The vector leg: the k chunks closest to the query, by cosine, of those the conditions let in."""
-    found = vectors.nearest(query, k, within)
-    remark = None if found else "no vectors" if within is None else "no vector of what the conditions let in"
-    return Outcome(tuple(Scored(near.id, near.similarity) for near in found), remark=remark if within != [] else None)
+    found = vectors.nearest(query, k, within) if vectors else Nearest(())
+    nothing = "no vectors" if within is None else "no vector of what the conditions let in"
+    remark = found.remark or (None if found.hits or within == [] else nothing)
+    return Outcome(tuple(Scored(near.id, near.similarity) for near in found.hits), remark=remark)
 
 
-def _with_vectors(
-    words: Evidence, reader: Reader, near: Stage[ChunkId], query: Vector, vectors: ExactIndex
-) -> Evidence:
+def _with_vectors(words: Evidence, reader: Reader, near: Stage[ChunkId], query: Vector, space: Space) -> Evidence:
     """Add the vector leg, and the lexical scores of the rows it found."""
     entries = reader.entries(near.ranks)
     found = {entry.row for entry in entries.values()}
-    product, count = vectors.mean_similarity(query)
+    product, count = reader.mean_similarity(query, space)
     return replace(
         words,
         nearest=near,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from cutaway.config import Settings
+from cutaway.errors import BadVector
+from cutaway.index.cards import Readiness
 from cutaway.index.reader import Reader
 from cutaway.model import RowId
 from cutaway.models.embedder import Embedder
@@ -164,12 +166,20 @@ def _usable(reader: Reader, embedder: Embedder | str) -> Embedder | str:
     """The embedder, or why this index cannot be searched with it."""
     if isinstance(embedder, str):
         return embedder
-    held = reader.embedding_identity
-    if held is None:
-        return "nothing is embedded yet. Run: cutaway index"
-    if held != embedder.identity:
-        return f"the index holds vectors of {held}; this search embeds with {embedder.identity}. Run: cutaway index"
-    return embedder
+    try:
+        if reader.space(embedder.identity, embedder.dimension) or not reader.standings:
+            return embedder
+    except BadVector as error:
+        return f"{error} Run: cutaway index"
+    held = " and ".join(sorted({said for names in reader.foreign(embedder.identity).values() for said in names}))
+    if not held:
+        return _partial(reader.readiness(embedder.identity))
+    sought = f"{embedder.identity} in {reader.home.identity}"
+    return f"the index holds vectors of {held}; this search looks for {sought}. Run: cutaway index"
+
+
+def _partial(readiness: Readiness) -> str:
+    return f"partial_vectors: {readiness.ready:,} of {readiness.total:,} chunks are embedded. Run: cutaway index"
 
 
 def _lexical_leads(rows: Container[RowId], ranking: tuple[Stage[Any], ...]) -> tuple[RowId, ...]:
@@ -186,9 +196,12 @@ def _degraded(plan: Plan, evidence: Evidence, reordered: tuple[Stage[Any], ...])
     reason = plan.unavailable or evidence.failure
     if reason:
         yield Degraded("nearest", reason)
-    elif plan.vector and plan.readiness.ready < plan.readiness.total:
-        ready, total = plan.readiness.ready, plan.readiness.total
-        yield Degraded("nearest", f"partial_vectors: {ready:,} of {total:,} chunks are embedded. Run: cutaway index")
+    elif plan.vector and (plan.readiness.pending or plan.readiness.failed):
+        yield Degraded("nearest", _partial(plan.readiness))
+    if plan.vector and not reason:
+        for said in plan.foreign:
+            sought = f"{plan.embedding_identity} in {plan.index_identity}"
+            yield Degraded("nearest", f"{said}, not {sought}: only its words were searched. Run: cutaway index")
     if evidence.truncated:
         yield Degraded("nearest", "the query is longer than the model reads; its end was not embedded")
     if plan.reranking.unavailable:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from cutaway.config import Fusion, Grouping, Mode, RerankFailure, Settings, validated
 from cutaway.errors import RerankFailed, UsageError
 from cutaway.index.cards import Readiness
-from cutaway.index.exact import ExactIndex
 from cutaway.index.reader import Reader
 from cutaway.index.state import ScoreCache
 from cutaway.models.cross_encoder import CrossEncoder
@@ -116,6 +115,8 @@ class Plan:
     index_identity: str | None
     projects: tuple[str, ...]
     readiness: Readiness
+    foreign: tuple[str, ...]
+    """Projects whose vectors are another model's, or in another home: only their words are searched."""
     unavailable: str | None
     """Why the vector leg cannot be read, where it was wanted."""
     reranking: Reranking
@@ -198,9 +199,10 @@ def make_plan(request: Request, settings: Settings, reader: Reader, models: Mode
         vector_window=0,
         analyzer=ANALYZER,
         embedding_identity=None if isinstance(embedder, str) else embedder.identity,
-        index_identity=None if isinstance(embedder, str) else ExactIndex.identity,
+        index_identity=None if isinstance(embedder, str) else reader.home.identity,
         projects=tuple(project.name for project in reader.scope),
-        readiness=reader.readiness,
+        readiness=reader.readiness(None if isinstance(embedder, str) else embedder.identity),
+        foreign=() if isinstance(embedder, str) else _foreign(reader, embedder.identity),
         unavailable=embedder if isinstance(embedder, str) and chosen.mode != "text" and query.sought else None,
         reranking=_reranking(request, chosen, reader, models.reranker if query.sought else None),
     )
@@ -210,7 +212,7 @@ def make_plan(request: Request, settings: Settings, reader: Reader, models: Mode
 def _with_windows(plan: Plan, reader: Reader) -> Plan:
     """Each leg reads as many candidates as the page can need, but never fewer than the base."""
     lexicon = reader.lexicon
-    unready = plan.readiness.total - plan.readiness.ready
+    unready = plan.readiness.pending + plan.readiness.failed
     return replace(
         plan,
         lexical_window=max(plan.base, lexicon.widest(plan.group, plan.end, "rows")),
@@ -255,6 +257,11 @@ def _rerank_wanted(request: Request, chosen: Settings, reader: Reader) -> tuple[
     if len(reader.scope) > 1:
         return False, "several projects are reranked only when asked"
     return True, "on in the settings"
+
+
+def _foreign(reader: Reader, identity: str) -> tuple[str, ...]:
+    held = reader.foreign(identity).items()
+    return tuple(f"{project.name} is embedded as {' and '.join(said)}" for project, said in held)
 
 
 def _weighting(chosen: Settings) -> Weighting:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cutaway.config import load_settings
 from cutaway.errors import UsageError
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.prepare import home_of
@@ -69,7 +70,7 @@ def _imported(
 def _known(options: argparse.Namespace) -> list[Project]:
     if not index_file(home_of(options)).is_file():
         return []
-    connection = open_reader(home_of(options))
+    connection = open_reader(home_of(options), load_settings(home_of(options)))
     try:
         return projects_of(connection)
     finally:

@@ -11,7 +11,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import apsw
 from filelock import FileLock, Timeout
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -19,7 +18,7 @@ from cutaway.config import Settings, load_settings
 from cutaway.errors import IndexBusy, ModelUnavailable, RootMissing, UsageError
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, screen
-from cutaway.index.sqlite import close_writer, open_writer, transaction
+from cutaway.index.sqlite import SqliteStore, close_writer, open_writer, transaction
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
 from cutaway.index.writer import Writer
 from cutaway.model import Project
@@ -33,14 +32,14 @@ def run(options: argparse.Namespace) -> int:
     home = home_of(options)
     settings = load_settings(home)
     with alone(home), progress_bar(options.json) as progress:
-        connection = open_writer(home)
+        connection = open_writer(home, settings)
         try:
             return _run(options, settings, connection, progress)
         finally:
             close_writer(connection)
 
 
-def _run(options: argparse.Namespace, settings: Settings, connection: apsw.Connection, progress: Any) -> int:
+def _run(options: argparse.Namespace, settings: Settings, connection: SqliteStore, progress: Any) -> int:
     start = perf_counter()
     projects = _projects(options, connection)
     embedder, notice = _embedder(settings)
@@ -53,8 +52,9 @@ def _run(options: argparse.Namespace, settings: Settings, connection: apsw.Conne
             reports.append((project, error))
     embedding = Embedding()
     if embedder is not None and not options.no_embed:
-        embedding = embed_pending(connection, embedder, progress)
-    waiting = Writer(connection).count("pending")
+        synced = [project for project, report in reports if not isinstance(report, RootMissing)]
+        embedding = embed_pending(synced, connection, embedder, progress)
+    waiting = Writer(connection).manifest.count("pending", projects)
     summary = [_summary(project, report) for project, report in reports]
     totals = {"embedded": embedding.embedded, "failed": embedding.failed, "pending": waiting}
     if options.json:
@@ -65,7 +65,7 @@ def _run(options: argparse.Namespace, settings: Settings, connection: apsw.Conne
     return 2 if any(isinstance(report, RootMissing) for _, report in reports) else 0
 
 
-def _projects(options: argparse.Namespace, connection: apsw.Connection) -> list[Project]:
+def _projects(options: argparse.Namespace, connection: SqliteStore) -> list[Project]:
     writer = Writer(connection)
     if options.folder is None:
         if not writer.projects():

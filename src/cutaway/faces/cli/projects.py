@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import apsw
 from rich.markup import escape
 
+from cutaway.config import load_settings
 from cutaway.errors import RootMissing, UsageError
 from cutaway.faces.cli.index import alone
 from cutaway.faces.cli.layout import columns
@@ -17,7 +17,7 @@ from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, screen
 from cutaway.index.projects import default_of, named_project, projects_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import bump_generation, close_writer, open_reader, open_writer, transaction
+from cutaway.index.sqlite import SqliteStore, bump_generation, close_writer, open_reader, open_writer, transaction
 from cutaway.index.state import Judgments
 from cutaway.index.writer import Writer
 from cutaway.inspector.health import overview
@@ -25,7 +25,7 @@ from cutaway.inspector.health import overview
 
 def listing(options: argparse.Namespace) -> int:
     """Every project; 1 where there is none."""
-    connection = open_reader(home_of(options))
+    connection = open_reader(home_of(options), load_settings(home_of(options)))
     try:
         projects = tuple(projects_of(connection))
         chosen = [project.name for project in default_of(connection)]
@@ -84,7 +84,7 @@ def rename(options: argparse.Namespace) -> int:
 def default(options: argparse.Namespace) -> int:
     """Say or choose which project is meant where none is named; 1 where none is chosen."""
     if options.name is None and not options.none:
-        connection = open_reader(home_of(options))
+        connection = open_reader(home_of(options), load_settings(home_of(options)))
         try:
             chosen = [project.name for project in default_of(connection)]
         finally:
@@ -100,11 +100,11 @@ def default(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def writing(options: argparse.Namespace) -> Iterator[tuple[apsw.Connection, Writer]]:
+def writing(options: argparse.Namespace) -> Iterator[tuple[SqliteStore, Writer]]:
     """The index opened for writing, alone."""
     home = home_of(options)
     with alone(home):
-        connection = open_writer(home)
+        connection = open_writer(home, load_settings(home))
         try:
             yield connection, Writer(connection)
         finally:

@@ -40,14 +40,15 @@ class Session:
 def reading(options: argparse.Namespace) -> Iterator[Session]:
     """Open the index read only, as one state of it, for the projects asked for."""
     settings = load_settings(home_of(options))
-    with open_scope(options) as reader:
+    with open_scope(options, settings) as reader:
         yield Session(home_of(options), settings, reader)
 
 
 @contextmanager
-def open_scope(options: argparse.Namespace) -> Iterator[Reader]:
+def open_scope(options: argparse.Namespace, settings: Settings | None = None) -> Iterator[Reader]:
     """One state of the index, for the projects asked for."""
-    connection = open_reader(home_of(options))
+    home = home_of(options)
+    connection = open_reader(home, settings or load_settings(home))
     try:
         with snapshot(connection):
             if options.all_projects:

@@ -86,8 +86,11 @@ def _plan_lines(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
     for name, value in plan.items():
         match name:
             case "readiness":
-                counts = ((state, count) for state, count in value.items() if state != "total")
+                hidden = ("total",) if value["foreign"] else ("total", "foreign")
+                counts = ((state, count) for state, count in value.items() if state not in hidden)
                 yield name, ", ".join(f"{count:,} {state}" for state, count in counts)
+            case "foreign" if not value:
+                continue
             case "weighting":
                 constants = ((field, chosen) for field, chosen in value.items() if field != "fields")
                 yield "bm25", ", ".join(f"{field} {chosen:g}" for field, chosen in constants)

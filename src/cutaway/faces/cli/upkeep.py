@@ -25,8 +25,7 @@ def status(options: argparse.Namespace) -> int:
 
 def doctor(options: argparse.Namespace) -> int:
     with reading(options) as session:
-        embedder = session.embedder()
-        findings = examine(session.reader, embedder if isinstance(embedder, str) else embedder.identity)
+        findings = examine(session.reader, session.embedder())
         reranker = cross_encoder_or_reason(session.settings)
         known, missing = (None, reranker) if isinstance(reranker, str) else (reranker.identity, None)
         findings.append(examine_reranker(known, missing, session.settings.rerank))
@@ -44,7 +43,6 @@ def _place(session: Session) -> dict[str, Any]:
         "home": str(session.home),
         "index": str(session.file),
         "bytes": sum(file.stat().st_size for file in files),
-        "embedding_identity": session.reader.embedding_identity,
         "in_use": embedder if isinstance(embedder, str) else embedder.identity,
     }
 
@@ -52,9 +50,7 @@ def _place(session: Session) -> dict[str, Any]:
 def _print_status(found: dict[str, Any]) -> None:
     console = screen()
     console.print(f"[bold]index[/]     {escape(found['index'])}  {found['bytes'] / 1e6:,.1f} MB", soft_wrap=True)
-    console.print(f"[bold]vectors[/]   {escape(found['embedding_identity'] or 'none yet')}", soft_wrap=True)
-    if found["in_use"] != found["embedding_identity"]:
-        console.print(f"[yellow]in use[/]    {escape(found['in_use'])}", soft_wrap=True)
+    console.print(f"[bold]model[/]     {escape(found['in_use'])}", soft_wrap=True)
     for project in found["projects"]:
         console.print(f"\n[bold]{escape(project['name'])}[/]  {escape(project['root'])}", soft_wrap=True)
         kinds = " · ".join(f"{project[kind]:,} {kind}" for kind in ("notes", "observations", "relations"))
@@ -63,6 +59,9 @@ def _print_status(found: dict[str, Any]) -> None:
         waiting = f", {project['pending']:,} pending" if project["pending"] else ""
         failed = f", {project['failed']:,} failed" if project["failed"] else ""
         console.print(f"  {ready}{waiting}{failed}", style="yellow" if waiting or failed else "green")
+        held = " and ".join(project["embedded_as"])
+        if held and held != found["in_use"]:
+            console.print(f"  embedded as {escape(held)}; run cutaway index to search it by meaning", style="yellow")
         if project["problems"]:
             console.print(f"  {project['problems']} problems; see cutaway doctor", style="yellow")
 
