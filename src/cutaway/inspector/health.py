@@ -9,7 +9,8 @@ from cutaway.errors import RootMissing
 from cutaway.index.reader import Reader
 from cutaway.inspector.standing import standing
 from cutaway.model import Project
-from cutaway.notes.files import Scan, scan
+from cutaway.notes.files import Scan
+from cutaway.notes.vault import surveyed
 
 _LISTED = 50
 
@@ -28,6 +29,8 @@ class Overview(NamedTuple):
     pending: int
     failed: int
     problems: int
+    title: str | None = None
+    """What the folder calls itself."""
 
 
 class Finding(NamedTuple):
@@ -44,7 +47,13 @@ def overview(reader: Reader) -> list[Overview]:
     """Each project of the scope in numbers."""
     problems = [project.name for project, _ in reader.problems()]
     return [
-        Overview(project.name, str(project.root), **reader.counts(project), problems=problems.count(project.name))
+        Overview(
+            name=project.name,
+            title=project.asked.title,
+            root=str(project.root),
+            **reader.counts(project),
+            problems=problems.count(project.name),
+        )
         for project in reader.scope
     ]
 
@@ -108,11 +117,12 @@ def _identity(reader: Reader, identity: str) -> Iterator[Finding]:
 def _project(reader: Reader, project: Project) -> Iterator[Finding]:
     name = project.name
     try:
-        found = scan(project.root)
+        _, found = surveyed(project)
     except RootMissing as error:
         yield Finding("error", "folder", name, None, str(error))
         return
-    reported = [problem for held, problem in reader.problems() if held == project]
+    read_again = ("config",)
+    reported = [held for owner, held in reader.problems() if owner == project and held.kind not in read_again]
     now = set(found.problems)
     for problem in [*found.problems, *(problem for problem in reported if problem not in now)][:_LISTED]:
         severity = "note" if problem.kind in ("link", "opted out") else "warning"

@@ -83,7 +83,8 @@ class Answer:
         read = [("query", said) for said in self.plan.query_remarks]
         none = self.evidence.admission.remark if self.evidence.admission else None
         admitted = [("restrict", none)] if none else []
-        return (*read, *admitted, *((step.name, step.remark) for step in self.stages if step.remark))
+        unused = [("settings", said) for said in self.plan.unused_settings]
+        return (*read, *unused, *admitted, *((step.name, step.remark) for step in self.stages if step.remark))
 
 
 def search(request: Request, settings: Settings, reader: Reader, models: Models) -> Answer:

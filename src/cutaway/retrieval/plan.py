@@ -18,6 +18,7 @@ from cutaway.retrieval.bm25 import Weighting
 from cutaway.retrieval.conditions import Condition, where
 from cutaway.retrieval.cursor import unsealed
 from cutaway.retrieval.query import understood
+from cutaway.retrieval.scoped import unused_settings
 from cutaway.retrieval.weights import Rule, rules
 
 MAX_QUERY_CHARS = 20_000
@@ -96,6 +97,8 @@ class Plan:
     """The Latin-script languages of the scope: whose function words are set aside, and whose stems count."""
     query_remarks: tuple[str, ...]
     """What in the query looked like an operator and was read as text."""
+    unused_settings: tuple[str, ...]
+    """What projects of the scope have set, or ask for, that this search does not use, and why."""
     mode: Mode
     group: Grouping
     offset: int
@@ -182,6 +185,7 @@ def make_plan(request: Request, settings: Settings, reader: Reader, models: Mode
         conditions=(*query.conditions, *map(where, request.where)),
         spoken=reader.spoken,
         query_remarks=query.remarks,
+        unused_settings=unused_settings(reader.scope, settings, _asked(request)),
         mode=chosen.mode,
         group=chosen.group,
         offset=_offset(request, chosen, reader),
@@ -283,8 +287,12 @@ def _checked(request: Request) -> str:
 
 
 def _with(settings: Settings, request: Request) -> Settings:
-    names = ("mode", "literal", "group", "limit", "fusion", "min_similarity")
-    asked = {name: value for name in names if (value := getattr(request, name)) is not None}
-    if request.depth is not None:
-        asked["rerank_depth"] = request.depth
+    asked = {name: value for name, value in _asked(request).items() if name != "rerank"}
     return validated({**settings.model_dump(), **asked}, "this request") if asked else settings
+
+
+def _asked(request: Request) -> dict[str, object]:
+    """The settings that the request itself decides."""
+    names = ("mode", "literal", "group", "limit", "fusion", "min_similarity", "rerank")
+    asked = {name: value for name in names if (value := getattr(request, name)) is not None}
+    return asked if request.depth is None else {"rerank": True, **asked, "rerank_depth": request.depth}

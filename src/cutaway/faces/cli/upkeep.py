@@ -56,7 +56,8 @@ def _print_status(found: dict[str, Any]) -> None:
     if found["in_use"] != found["embedding_identity"]:
         console.print(f"[yellow]in use[/]    {escape(found['in_use'])}", soft_wrap=True)
     for project in found["projects"]:
-        console.print(f"\n[bold]{escape(project['name'])}[/]  {escape(project['root'])}", soft_wrap=True)
+        title = f"  {escape(project['title'])}" if project["title"] else ""
+        console.print(f"\n[bold]{escape(project['name'])}[/]{title}  {escape(project['root'])}", soft_wrap=True)
         kinds = " · ".join(f"{project[kind]:,} {kind}" for kind in ("notes", "observations", "relations"))
         console.print(f"  {kinds} · {project['bytes'] / 1e6:,.2f} MB of notes")
         ready = f"{project['ready']:,} of {project['chunks']:,} chunks ready"
