@@ -204,6 +204,7 @@ def test_trust_is_given_to_what_was_shown_and_ends_with_a_change(asking: Cutaway
     """Looking changes nothing; --yes does; another text is untrusted again; what is the home's never counts."""
     looked = asking("project", "trust", "garden")
     assert ("not trusted", True) == (shown(asking)["file"], "k1" in looked.out and "nothing was changed" in looked.err)
+    assert "not trusted" == json.loads(asking("project", "trust", "garden", "--json").out)["file"]
     assert 0 == asking("project", "trust", "garden", "--yes").code
     assert ("trusted", True) == (shown(asking)["file"], ("k1", 2.0, OWN_FILE) in held(asking))
     remarks = json.loads(asking("search", "basil", "-p", "garden", "--json").out)["remarks"]
@@ -222,6 +223,27 @@ def test_trust_can_be_taken_back(asking: Cutaway) -> None:
 
     assert ("not trusted", [("ignore", "drafts/", OWN_FILE)]) == (shown(asking)["file"], held(asking))
     assert "k1: not used" in asking("search", "basil", "-p", "garden").out
+
+
+def test_a_trusted_file_is_used_at_once(two: Cutaway, tmp_path: Path) -> None:
+    """Even where no run has seen it yet."""
+    write_vault(tmp_path / "garden", {OWN_FILE: "mode = 'text'\n"})
+    two("project", "trust", "garden", "--yes")
+
+    assert "text" == planned(two, "-p", "garden")["mode"]
+
+
+def test_a_changed_file_makes_notes_stale_that_it_decided_on(two: Cutaway, tmp_path: Path) -> None:
+    """The home's settings are those of the next run."""
+    write_vault(tmp_path / "garden", {OWN_FILE: "chunk_chars = 200\n"})
+    two("project", "trust", "garden", "--yes")
+    two("index")
+    assert 0 == two("inspect", "stale", "-p", "garden", "--check").code
+    write_vault(tmp_path / "garden", {OWN_FILE: "chunk_chars = 300\n"})
+
+    assert 1 == two("inspect", "stale", "-p", "garden", "--check").code
+    two("index")
+    assert 0 == two("inspect", "stale", "-p", "garden", "--check").code
 
 
 def test_trusting_a_file_mends_what_was_reported_of_it(two: Cutaway, tmp_path: Path) -> None:

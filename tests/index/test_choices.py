@@ -112,6 +112,17 @@ def test_what_an_untrusted_file_asks_for_is_said_everywhere_and_changes_nothing(
     assert (before, []) == (manifest(home), lags(home, embedder))
 
 
+def test_the_doctor_reads_the_file_as_it_is_now(home: Path, vault: Path, embedder: HashEmbedder) -> None:
+    """What the last run reported of it may be mended, or be another thing now."""
+    index_vault(home, write_vault(vault, {**NOTES, OWN_FILE: "k1 = 2.0"}), embedder)
+    found = []
+    for text in ("b = 0.1", ""):
+        write_vault(vault, {OWN_FILE: text})
+        found.append(findings(home))
+
+    assert [[("config", OWN_FILE)], []] == found
+
+
 def test_a_search_reads_no_file(home: Path, vault: Path) -> None:
     """It goes by what the last run found."""
     write_vault(vault, {**NOTES, OWN_FILE: "k1 = 2.0"})

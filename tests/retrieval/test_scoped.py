@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from builders import OTHER_VALUES, HashEmbedder, LengthReranker, choose, index_vault, opened, write_vault
-from cutaway.config import AT_SEARCH, PER_PROJECT, Settings, for_scope
+from cutaway.config import AT_INDEXING, AT_SEARCH, PER_PROJECT, Settings, for_scope
 from cutaway.retrieval.pipeline import search
 from cutaway.retrieval.plan import Models, Plan, Request, make_plan
 
@@ -89,6 +89,14 @@ def test_what_one_project_has_set_is_not_used_for_several_and_that_is_said(two: 
     assert expected.decided_by == planned(two).decided_by
 
 
+@pytest.mark.parametrize("name", AT_INDEXING)
+def test_how_notes_were_read_is_each_projects_own_and_needs_no_remark(two: Path, name: str) -> None:
+    """Passages of several projects are searched together, however each was cut."""
+    choose(two, "kitchen", **{name: OTHER_VALUES[name]})
+
+    assert [] == said(two)
+
+
 def test_what_the_home_has_anyway_is_agreed(two: Path) -> None:
     """One project names it, the other has it from the home."""
     choose(two, "kitchen", k1=2.0)
@@ -124,6 +132,21 @@ def test_the_request_comes_before_the_project(alone: Path, stored: dict[str, Any
     choose(alone, "vault", **stored)
 
     assert (expected, []) == (planned(alone, request=request), said(alone, request=request))
+
+
+@pytest.mark.parametrize(
+    ("name", "request_"),
+    [
+        *(("mode", {"mode": "text"}), ("group", {"group": "note"}), ("literal", {"literal": False})),
+        *(("fusion", {"fusion": "dismax-0.3"}), ("min_similarity", {"min_similarity": 0.0})),
+        *(("rerank", {"rerank": False}), ("rerank", {"depth": 7}), ("rerank_depth", {"depth": 7})),
+    ],
+)
+def test_what_the_request_decides_needs_no_remark(two: Path, name: str, request_: dict[str, Any]) -> None:
+    """Not even where the projects do not agree on it."""
+    choose(two, "kitchen", **{name: "vector" if name == "mode" else OTHER_VALUES[name]})
+
+    assert (1, []) == (len(said(two)), said(two, request=Request(QUERY.text, **request_)))
 
 
 @pytest.mark.parametrize(("first", "second"), [("garden", "kitchen"), ("kitchen", "garden")])
