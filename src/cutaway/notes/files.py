@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
 from cutaway.errors import RootMissing
 from cutaway.model import Problem
 
@@ -175,6 +173,8 @@ def _rules(folder: Path, prefix: str, found: Scan) -> Iterator[_Rule]:
 
 def _rule(folder: str, line: str) -> _Rule | None:
     """A line of an ignore file as a rule; None where it is blank or a comment."""
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # a search reads no rules, and starts sooner
+
     pattern = GitIgnoreSpecPattern(line)
     if pattern.include is None or pattern.regex is None:
         return None
