@@ -82,7 +82,7 @@ AT_SEARCH = (
 )
 PER_PROJECT = (*AT_INDEXING, *AT_SEARCH)
 """What a project may set for itself: never a model, an endpoint, a key or a cache."""
-HOMES_OWN = "set in config.toml in the home (cutaway status shows where), never for a project"
+HOMES_OWN = "belongs in the home's config.toml (cutaway status shows where), never to a project"
 
 
 def default_home() -> Path:
@@ -131,5 +131,5 @@ def project_value(name: str, value: object, origin: str) -> Any:
     if name in PER_PROJECT:
         return getattr(validated({name: value}, origin), name)
     if name in Settings.model_fields:
-        raise SettingsError(f"{name} is {HOMES_OWN}. Nothing was changed.")
+        raise SettingsError(f"{name} {HOMES_OWN}. Nothing was changed.")
     raise SettingsError(f"{name!r} is no setting. A project may set: ignore, {', '.join(PER_PROJECT)}.")

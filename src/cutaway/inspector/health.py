@@ -143,7 +143,11 @@ def _coverage(reader: Reader, project: Project, found: Scan) -> Iterator[Finding
     now = standing(reader, project, found)
     new = sorted((*now.new, *(path for _, path in now.renamed)))
     gone = sorted((*now.gone, *(path for path, _ in now.renamed)))
-    told = ((new, "not indexed yet"), (sorted(now.changed), "changed since it was indexed"), (gone, "gone from disk"))
+    told = (
+        (new, "not indexed yet"),
+        (sorted(now.changed), "changed since it was indexed"),
+        (gone, "gone from disk, or left out now"),
+    )
     for paths, said in told:
         for path in paths[:_LISTED]:
             yield Finding("warning", "files", project.name, path, f"{said}. Run: cutaway index")

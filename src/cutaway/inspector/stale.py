@@ -25,7 +25,7 @@ MEANINGS: dict[Kind, str] = {
     "changed": "the file was changed after it was indexed",
     "new": "the file is not in the index yet",
     "renamed": "the file has another name than the index knows",
-    "gone": "the file is gone, and the index still holds it",
+    "gone": "the file is gone or left out, and the index still holds it",
     "unreadable": "it cannot be read, so nobody knows whether the index is behind",
     "no folder": "the project's folder cannot be read; its index is kept",
     "another form": "read with other settings, or by another version, than would read it now",

@@ -88,9 +88,9 @@ def asked_by(text: str, untrusted: str | None) -> Asked:
     own = {name: values.pop(name) for name in PER_PROJECT if name in values}
     settings = _settings(own, unused) if untrusted is None else {}
     if own and untrusted is not None:
-        unused.append(f"{_listed(own)}: not used, {untrusted}")
+        unused.append(f"{_listed(own)}: not used, as {untrusted}")
     if homes := [name for name in values if name in Settings.model_fields]:
-        unused.append(f"{_listed(homes)}: not used, {HOMES_OWN}")
+        unused.append(f"{_listed(homes)}: not used, as such a setting {HOMES_OWN}")
     if strange := [name for name in values if name not in Settings.model_fields]:
         unused.append(f"{_listed(strange)}: no such setting")
     return Asked(text, title, ignore, tuple(settings.items()), tuple(unused))
