@@ -25,7 +25,8 @@ from cutaway.index.sqlite import index_file, open_reader
 from cutaway.models.cross_encoder import named_cross_encoder
 from cutaway.models.embedder import named_embedder
 from cutaway.retrieval.pipeline import search
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 
 QUERIES = (
     "how does it work",

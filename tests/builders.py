@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cutaway.config import Settings
+from cutaway.index.choices import store_choice
 from cutaway.index.exact import ExactIndex
-from cutaway.index.projects import projects_of
+from cutaway.index.projects import named_project, projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer, transaction
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
@@ -22,7 +24,8 @@ from cutaway.models.embedder import Embedder, Vectors
 from cutaway.notes.analyzer import Term
 from cutaway.retrieval.bm25 import Weighting
 from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 
 WEIGHTING = Weighting(k1=0.9, b=0.6, inflected=0.9, fields=(2, 2, 1, 1, 1, 0.5))
 
@@ -30,6 +33,35 @@ WEIGHTING = Weighting(k1=0.9, b=0.6, inflected=0.9, fields=(2, 2, 1, 1, 1, 0.5))
 def terms(*words: str) -> tuple[Term, ...]:
     """Words that are looked for."""
     return tuple(Term(word) for word in words)
+
+
+OTHER_VALUES: dict[str, Any] = tomllib.loads("""
+chunk_chars = 500
+context_line = false
+mode = "text"
+literal = true
+group = "row"
+fusion = "rrf"
+tie_breaker = 0.3
+saturation = 0.8
+k1 = 2.0
+b = 0.5
+inflected = 0.8
+title_weight = 3.0
+heading_weight = 2.0
+tag_weight = 2.0
+path_weight = 1.0
+weigh = true
+weights = "tag=x: 0.4"
+min_similarity = 0.1
+window = 50
+weak_below = 0.4
+rerank = true
+rerank_depth = 5
+rerank_formula = "replace"
+rerank_weight = 0.3
+""")
+"""Another value than the default for every setting that a project may have for itself."""
 
 
 class Ran(NamedTuple):
@@ -158,6 +190,16 @@ def elsewhere(embedding: str, home: str) -> str:
         f"UPDATE chunks SET space_id = (SELECT id FROM spaces WHERE embedding = '{embedding}' AND home = '{home}')"
         " WHERE ordinal = 1"
     )
+
+
+def choose(home: Path, name: str, ignore: Sequence[str] = (), **settings: object) -> None:
+    """Set what is used for one project alone, in place of what was set."""
+    connection = open_writer(home)
+    try:
+        with transaction(connection):
+            store_choice(connection, named_project(connection, name), settings, ignore)
+    finally:
+        connection.close()
 
 
 def ask(

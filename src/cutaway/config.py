@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,6 +75,17 @@ class Settings(BaseModel):
     rerank_cache: int = Field(20_000, ge=0, le=1_000_000, description="How many of its scores are remembered.")
 
 
+AT_INDEXING = ("chunk_chars", "context_line")
+AT_SEARCH = (
+    *("mode", "literal", "group", "fusion", "tie_breaker", "saturation", "k1", "b", "inflected"),
+    *("title_weight", "heading_weight", "tag_weight", "path_weight", "weigh", "weights"),
+    *("min_similarity", "window", "weak_below", "rerank", "rerank_depth", "rerank_formula", "rerank_weight"),
+)
+PER_PROJECT = (*AT_INDEXING, *AT_SEARCH)
+"""What a project may set for itself: never a model, an endpoint, a key or a cache."""
+HOMES_OWN = "belongs in the home's config.toml (cutaway status shows where), never to a project"
+
+
 def default_home() -> Path:
     """Where the index lives unless told otherwise: CUTAWAY_HOME, else the platform's data folder."""
     return Path(os.environ.get("CUTAWAY_HOME") or platformdirs.user_data_path("cutaway", appauthor=False))
@@ -101,3 +113,24 @@ def validated(chosen: dict[str, Any], origin: str) -> Settings:
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise SettingsError(f"setting not accepted in {origin}: {faults}") from None
+
+
+def for_project(home: Settings, chosen: Mapping[str, Any]) -> Settings:
+    """The home's settings with what is set for one project over them."""
+    return home.model_copy(update=dict(chosen))
+
+
+def for_scope(home: Settings, scope: Iterable[Mapping[str, Any]]) -> Settings:
+    """One search, one formula: a project's value where every project of the scope comes to it, else the home's."""
+    each = [for_project(home, chosen) for chosen in scope]
+    values = {name: {getattr(settings, name) for settings in each} for name in PER_PROJECT}
+    return home.model_copy(update={name: next(iter(found)) for name, found in values.items() if len(found) == 1})
+
+
+def project_value(name: str, value: object, origin: str) -> Any:
+    """A value that a project may set for itself. Raises SettingsError, naming what is allowed."""
+    if name in PER_PROJECT:
+        return getattr(validated({name: value}, origin), name)
+    if name in Settings.model_fields:
+        raise SettingsError(f"{name} {HOMES_OWN}. Nothing was changed.")
+    raise SettingsError(f"{name!r} is no setting. A project may set: ignore, {', '.join(PER_PROJECT)}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, NewType
+from typing import Any, NamedTuple, NewType
 
 ChunkId = NewType("ChunkId", int)
 """A passage. Made from the path a note was first indexed under, so a rebuilt index gives the same ids."""
@@ -22,12 +22,35 @@ ENTITY, OBSERVATION, RELATION = KINDS = ("entity", "observation", "relation")
 """The kinds of row: the note itself, one observation, one outgoing relation."""
 
 
+class Asked(NamedTuple):
+    """What a project's own file asks for, as far as it is honoured."""
+
+    text: str = ""
+    title: str | None = None
+    ignore: tuple[str, ...] = ()
+    settings: tuple[tuple[str, Any], ...] = ()
+    unused: tuple[str, ...] = ()
+    """What is not honoured, and why."""
+
+
 class Project(NamedTuple):
-    """A named root folder of notes."""
+    """A named root folder of notes, and what is set for it alone."""
 
     id: int
     name: str
     root: Path
+    chosen: tuple[tuple[str, Any], ...] = ()
+    """The settings that the user chose for it, by name."""
+    ignore: tuple[str, ...] = ()
+    """The user's ignore rules, after all of the folder's own."""
+    trusted: str | None = None
+    """The digest of the own file that the user trusts."""
+    asked: Asked = Asked()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is used instead of the home's settings; the user's choice comes before the file's."""
+        return {**dict(self.asked.settings), **dict(self.chosen)}
 
 
 class Problem(NamedTuple):

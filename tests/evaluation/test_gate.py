@@ -15,7 +15,8 @@ from cutaway.errors import UsageError
 from cutaway.evaluation.gate import Ask, Check, Gate, Verdict, gate_as_yaml, judged_by, read_gate, recorded
 from cutaway.index.reader import Reader
 from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 
 NOTES = {
     "salt.md": "# Salt\n\nSalt slows yeast.\n",

@@ -20,7 +20,8 @@ from cutaway.index.reader import Reader
 from cutaway.model import Span
 from cutaway.retrieval.bm25 import Bm25
 from cutaway.retrieval.pipeline import search
-from cutaway.retrieval.plan import FORMULAS, RERANK_FORMULAS, Models, Request
+from cutaway.retrieval.plan import FORMULAS, RERANK_FORMULAS, Models
+from cutaway.retrieval.request import Request
 
 NOTES = {
     "salt.md": "# Salt\n\nSalt slows yeast and tightens dough.\n",

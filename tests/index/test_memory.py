@@ -24,7 +24,8 @@ def peak(folder: Path, notes: int) -> int:
     """The most memory that indexing so many large notes took, in kilobytes."""
     text = "\n\n".join(f"paragraph {number} holds words enough to make a passage" for number in range(5_000))
     vault = write_vault(folder / "vault", {f"{number}.md": f"# Note {number}\n\n{text}" for number in range(notes)})
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    tests = Path(__file__).parent.parent
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tests), str(tests.parent / "src")))}
     command = [sys.executable, "-c", CHILD, str(folder / "home"), str(vault)]
     return int(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
 

@@ -17,7 +17,8 @@ from cutaway.index.sqlite import open_reader, open_writer
 from cutaway.index.writer import Writer
 from cutaway.model import ChunkId
 from cutaway.retrieval.pipeline import search
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 
 # Projects
 

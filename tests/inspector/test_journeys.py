@@ -15,7 +15,7 @@ from cutaway.config import Settings
 from cutaway.inspector.journeys import Candidate, candidates, fate, journeys, misses, named_scores
 from cutaway.model import ENTITY, ChunkId, RowId
 from cutaway.retrieval.pipeline import Answer
-from cutaway.retrieval.plan import Request
+from cutaway.retrieval.request import Request
 from cutaway.retrieval.tracing import Dropped, Scored, Stage
 from retrieval.worlds import Worlds, answer, requests, seeds, worlds_in
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from builders import HashEmbedder, LengthReranker
 from cutaway.inspector.compare import final, score_parts, versus
 from cutaway.inspector.journeys import candidates
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 from retrieval.worlds import Worlds, answer, requests, seeds, worlds_in
 
 MODELS = Models(HashEmbedder(), LengthReranker())

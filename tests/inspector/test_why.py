@@ -17,7 +17,8 @@ from cutaway.inspector.journeys import candidates
 from cutaway.inspector.why import Why, why
 from cutaway.inspector.why import opened as wide_open
 from cutaway.model import ENTITY
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 from retrieval.worlds import SETTINGS, Worlds, answer, requests, seeds, worlds_in
 
 MODELS = Models(HashEmbedder(), LengthReranker())

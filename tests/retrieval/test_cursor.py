@@ -18,7 +18,8 @@ from cutaway.errors import ModelUnavailable, StaleCursor, UsageError
 from cutaway.index.state import ScoreCache
 from cutaway.retrieval.cursor import Cursor, sealed, unsealed
 from cutaway.retrieval.pipeline import Answer
-from cutaway.retrieval.plan import MAX_RESULTS, Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import MAX_RESULTS, Request
 from retrieval.worlds import Judge, Worlds, answer, hits, requests, scoped, seeds, worlds_in
 
 WHOLE = "the cursor was not made by this index, or is not whole"

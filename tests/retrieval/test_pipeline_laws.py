@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cutaway.index.reader import Reader
 from cutaway.retrieval.pipeline import Answer
-from cutaway.retrieval.plan import MAX_RESULTS, Request
+from cutaway.retrieval.request import MAX_RESULTS, Request
 from retrieval.worlds import Worlds, answer, hits, requests, seeds, worlds_in
 
 _PAGES = 8

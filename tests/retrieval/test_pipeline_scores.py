@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutaway.retrieval.pipeline import Answer
-from cutaway.retrieval.plan import Request
+from cutaway.retrieval.request import Request
 from retrieval.worlds import SETTINGS, Worlds, answer, requests, seeds, worlds_in
 
 manifest_states = pytest.mark.parametrize("unready", [False, True], ids=["all ready", "half unready"])

@@ -15,7 +15,8 @@ from cutaway.index.exact import ExactIndex
 from cutaway.model import RowId
 from cutaway.retrieval.bm25 import Bm25
 from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 from cutaway.retrieval.tracing import Stage
 from retrieval.worlds import SETTINGS, Worlds, answer, requests, seeds, worlds_in
 

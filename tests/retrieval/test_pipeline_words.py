@@ -16,7 +16,8 @@ from cutaway.errors import UsageError
 from cutaway.index.reader import Reader
 from cutaway.notes.analyzer import query_terms
 from cutaway.retrieval.pipeline import search
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 
 any_text = st.text(st.characters(), max_size=40)
 

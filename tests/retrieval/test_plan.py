@@ -12,7 +12,8 @@ from cutaway.config import Settings
 from cutaway.errors import UsageError
 from cutaway.index.reader import Reader
 from cutaway.notes.analyzer import ANALYZER
-from cutaway.retrieval.plan import MAX_QUERY_CHARS, Models, Plan, Request, make_plan
+from cutaway.retrieval.plan import Models, Plan, make_plan
+from cutaway.retrieval.request import MAX_QUERY_CHARS, Request
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from cutaway.index.reader import Reader
 from cutaway.notes.analyzer import Term
 from cutaway.retrieval.conditions import TITLE, Condition, Has, Holds, IsRow, Under
 from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import MAX_QUERY_CHARS, Models, Request
+from cutaway.retrieval.plan import Models
 from cutaway.retrieval.query import understood
+from cutaway.retrieval.request import MAX_QUERY_CHARS, Request
 
 SIDES = "OR is read as a word: it needs a word, a phrase or a field on both sides"
 AND = "AND is read as a word: words rank together anyway, and quotes make one a must"

@@ -15,7 +15,8 @@ from cutaway.inspector.reranking import reranked
 from cutaway.models.cross_encoder import named_cross_encoder
 from cutaway.models.embedder import named_embedder
 from cutaway.retrieval.pipeline import search
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 
 pytestmark = pytest.mark.slow
 VAULT = Path(__file__).parents[2] / "examples" / "vault"

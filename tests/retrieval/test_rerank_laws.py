@@ -20,7 +20,8 @@ from cutaway.index.sqlite import open_writer
 from cutaway.model import RowId
 from cutaway.retrieval.bm25 import Bm25
 from cutaway.retrieval.pipeline import Answer
-from cutaway.retrieval.plan import MAX_RESULTS, Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import MAX_RESULTS, Request
 from cutaway.retrieval.tracing import Stage
 from retrieval.worlds import SETTINGS, Judge, Worlds, answer, hits, requests, seeds, worlds_in
 

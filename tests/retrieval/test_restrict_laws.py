@@ -15,7 +15,8 @@ from cutaway.errors import StaleCursor
 from cutaway.index.sqlite import open_writer, transaction
 from cutaway.model import RowId
 from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import MAX_RESULTS, Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import MAX_RESULTS, Request
 from retrieval.shelves import TYPED, WHERE, WIDE, Checked, Shelf, Shelves, Typed, shelves_in
 
 NARROW = WIDE.model_copy(update={"window": 10})

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import HashEmbedder, LengthReranker, index_vault, write_vault
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 from retrieval.worlds import SETTINGS, answer, hits, notes, requests, scoped
 
 PROJECTS = ("one", "two", "three")

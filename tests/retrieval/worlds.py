@@ -17,7 +17,8 @@ from cutaway.index.projects import projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer
 from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 
 SETTINGS = Settings(chunk_chars=100, window=10)
 WORDS = ("red", "green", "blue", "sun", "moon")

@@ -15,7 +15,8 @@ from cutaway.model import NoteId, RowId, Span
 from cutaway.models.embedder import Remembering
 from cutaway.retrieval.gather import Evidence, gather
 from cutaway.retrieval.pipeline import Answer, answered, usable
-from cutaway.retrieval.plan import MAX_RESULTS, Models, Request, make_plan
+from cutaway.retrieval.plan import Models, make_plan
+from cutaway.retrieval.request import MAX_RESULTS, Request
 from cutaway.retrieval.tracing import Stage
 
 FORMAT = "cutaway-run/1"

@@ -11,7 +11,7 @@ from cutaway.retrieval.pipeline import Answer
 from cutaway.retrieval.quote import Quote, quoted
 from cutaway.retrieval.tracing import Scored
 
-_SAID = ("query", "restrict", "list_rows", "match", "nearest")
+_SAID = ("query", "settings", "restrict", "list_rows", "match", "nearest")
 
 
 class Out(BaseModel):

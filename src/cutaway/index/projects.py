@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
 
+from cutaway.config import PER_PROJECT
 from cutaway.errors import UnknownProject, UsageError
 from cutaway.index.cards import Known
 from cutaway.model import Project
+from cutaway.notes.vault import understood
 
 
 def projects_of(connection: apsw.Connection) -> list[Project]:
     """Every project of the index, by name."""
-    found = connection.execute("SELECT id, name, root FROM projects ORDER BY name")
-    return [Project(number, name, Path(root)) for number, name, root in found]
+    found = connection.execute("SELECT id, name, root, settings, trusted, own_file FROM projects ORDER BY name")
+    return [_project(*row) for row in found]
+
+
+def _project(number: int, name: str, root: str, settings: str, trusted: str | None, own_file: str) -> Project:
+    held = json.loads(settings)
+    chosen = tuple((key, held[key]) for key in PER_PROJECT if key in held)
+    return understood(Project(number, name, Path(root), chosen, tuple(held.get("ignore", ())), trusted), own_file)
 
 
 def known_notes(connection: apsw.Connection, project: Project) -> dict[str, Known]:

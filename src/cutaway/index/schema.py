@@ -25,6 +25,12 @@ CREATE TABLE IF NOT EXISTS embeddings (
 );
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
+# Lasting tables are never made anew, so what they gained since their first version is added to those that lack it.
+PROJECT_COLUMNS = {
+    "settings": "TEXT NOT NULL DEFAULT '{}'",
+    "own_file": "TEXT NOT NULL DEFAULT ''",
+    "trusted": "TEXT",
+}
 
 OCCURRENCES = "CREATE VIRTUAL TABLE temp.occurrences USING fts5vocab (main, lexical, instance)"
 """Every place of every term, as a reader sees the lexical index. Belongs to the connection, not to the file."""

@@ -13,7 +13,7 @@ import apsw
 
 from cutaway.config import Settings
 from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing
-from cutaway.index.schema import DERIVED, DERIVED_TABLES, LASTING, OCCURRENCES, SCHEMA_VERSION
+from cutaway.index.schema import DERIVED, DERIVED_TABLES, LASTING, OCCURRENCES, PROJECT_COLUMNS, SCHEMA_VERSION
 
 _BUSY_SECONDS = 5.0
 
@@ -40,6 +40,7 @@ def open_writer(home: Path, settings: Settings | None = None) -> SqliteStore:
     connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 1048576")
     with transaction(connection):
         connection.execute(LASTING)
+        _complete_projects(connection)
         connection.execute("INSERT OR IGNORE INTO meta VALUES ('cursor_key', ?)", (secrets.token_hex(16),))
         if connection.pragma("user_version") != SCHEMA_VERSION:
             for table in DERIVED_TABLES:
@@ -119,6 +120,14 @@ def now() -> str:
 def timestamp(seconds: float) -> str:
     """Seconds since 1970 as a time in UTC, to the second."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def _complete_projects(connection: apsw.Connection) -> None:
+    """Add the columns that an older index lacks."""
+    held = {column[1] for column in connection.execute("PRAGMA table_info(projects)")}
+    for name, kind in PROJECT_COLUMNS.items():
+        if name not in held:
+            connection.execute(f"ALTER TABLE projects ADD COLUMN {name} {kind}")
 
 
 def _prepare(connection: SqliteStore, settings: Settings | None) -> None:

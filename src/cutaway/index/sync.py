@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from cutaway.config import Settings
+from cutaway.config import Settings, for_project
 from cutaway.errors import RootMissing
 from cutaway.index.cards import Known
+from cutaway.index.choices import store_own_file
 from cutaway.index.difference import Difference, difference
 from cutaway.index.note_tables import Draft
 from cutaway.index.sqlite import SqliteStore, bump_generation, timestamp, transaction
@@ -23,8 +24,8 @@ from cutaway.models.embedder import Embedder, embedded
 from cutaway.notes.analyzer import ANALYZER
 from cutaway.notes.chunks import CHUNK_FORMAT, chunked
 from cutaway.notes.divider import ChunkSettings
-from cutaway.notes.files import scan
 from cutaway.notes.rows import parse
+from cutaway.notes.vault import surveyed
 
 Progress = Callable[[str, int, int], None]
 """Told the step (``scan``, ``index``, ``embed``), how many are done, and of how many."""
@@ -81,7 +82,8 @@ def sync(
     """
     writer = Writer(connection)
     progress("scan", 0, 0)
-    found = scan(project.root)
+    project, found = surveyed(project)
+    settings = for_project(settings, project.settings)
     form = note_form(embedder, settings)
     known = in_form(writer.known(project), form, embedder is None)
     changes = difference(known, found, form)
@@ -96,7 +98,7 @@ def sync(
         writer.remove(known[path].id for path in changes.removed)
         for old, new in changes.renamed:
             writer.rename(known[old].id, new)
-        if changes.removed or report.moved:
+        if store_own_file(connection, project) or changes.removed or report.moved:
             bump_generation(connection)
     work = sorted((*changes.added, *changes.changed, *(new for _, new in changes.renamed), *changes.stale))
     run = _Run(project, connection, writer, embedder, space, settings, form, found.files)

@@ -10,7 +10,8 @@ from cutaway.index.reader import Reader
 from cutaway.inspector.standing import standing
 from cutaway.model import Project
 from cutaway.models.embedder import Embedder
-from cutaway.notes.files import Scan, scan
+from cutaway.notes.files import Scan
+from cutaway.notes.vault import surveyed
 
 _LISTED = 50
 
@@ -31,6 +32,8 @@ class Overview(NamedTuple):
     problems: int
     embedded_as: tuple[str, ...]
     """The models whose vectors the index holds of it: one, or none yet."""
+    title: str | None = None
+    """What the folder calls itself."""
 
 
 class Finding(NamedTuple):
@@ -48,8 +51,9 @@ def overview(reader: Reader) -> list[Overview]:
     problems = [project.name for project, _ in reader.problems()]
     return [
         Overview(
-            project.name,
-            str(project.root),
+            name=project.name,
+            title=project.asked.title,
+            root=str(project.root),
             **reader.counts(project),
             problems=problems.count(project.name),
             embedded_as=reader.identities(project),
@@ -125,11 +129,12 @@ def _identity(reader: Reader, embedder: Embedder | str) -> Iterator[Finding]:
 def _project(reader: Reader, project: Project) -> Iterator[Finding]:
     name = project.name
     try:
-        found = scan(project.root)
+        _, found = surveyed(project)
     except RootMissing as error:
         yield Finding("error", "folder", name, None, str(error))
         return
-    reported = [problem for held, problem in reader.problems() if held == project]
+    read_again = ("config",)
+    reported = [held for owner, held in reader.problems() if owner == project and held.kind not in read_again]
     now = set(found.problems)
     for problem in [*found.problems, *(problem for problem in reported if problem not in now)][:_LISTED]:
         severity = "note" if problem.kind in ("link", "opted out") else "warning"
@@ -150,7 +155,11 @@ def _coverage(reader: Reader, project: Project, found: Scan) -> Iterator[Finding
     now = standing(reader, project, found)
     new = sorted((*now.new, *(path for _, path in now.renamed)))
     gone = sorted((*now.gone, *(path for path, _ in now.renamed)))
-    told = ((new, "not indexed yet"), (sorted(now.changed), "changed since it was indexed"), (gone, "gone from disk"))
+    told = (
+        (new, "not indexed yet"),
+        (sorted(now.changed), "changed since it was indexed"),
+        (gone, "gone from disk, or left out now"),
+    )
     for paths, said in told:
         for path in paths[:_LISTED]:
             yield Finding("warning", "files", project.name, path, f"{said}. Run: cutaway index")

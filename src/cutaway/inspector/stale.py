@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from cutaway.config import Settings
+from cutaway.config import Settings, for_project
 from cutaway.errors import RootMissing
 from cutaway.index.cards import Unserved
 from cutaway.index.reader import Reader
@@ -15,7 +15,7 @@ from cutaway.index.sync import note_form
 from cutaway.inspector.standing import Form, standing
 from cutaway.model import Project
 from cutaway.models.embedder import Embedder
-from cutaway.notes.files import scan
+from cutaway.notes.vault import surveyed
 
 Kind = Literal[
     "changed", "new", "renamed", "gone", "unreadable", "no folder", "another form", "pending", "failed", "another model"
@@ -24,7 +24,7 @@ MEANINGS: dict[Kind, str] = {
     "changed": "the file was changed after it was indexed",
     "new": "the file is not in the index yet",
     "renamed": "the file has another name than the index knows",
-    "gone": "the file is gone, and the index still holds it",
+    "gone": "the file is gone or left out, and the index still holds it",
     "unreadable": "it cannot be read, so nobody knows whether the index is behind",
     "no folder": "the project's folder cannot be read; its index is kept",
     "another form": "read with other settings, or by another version, than would read it now",
@@ -64,7 +64,7 @@ class Behind:
 
 
 def behind(reader: Reader, settings: Settings, embedder: Embedder | str) -> Behind:
-    """Compare files, index and settings. *embedder* is the one in use, or why there is none."""
+    """Compare files, index and settings, which are the home's. *embedder* is the one in use, or why there is none."""
     lags: list[Lag] = []
     for project in reader.scope:
         lags += _of_files(reader, project, settings, embedder)
@@ -82,13 +82,13 @@ def _of_files(reader: Reader, project: Project, settings: Settings, embedder: Em
         return Lag(kind, project.name, path, reason, None, mend)
 
     try:
-        found = scan(project.root)
+        now_asked, found = surveyed(project)
     except RootMissing:
         folder = shlex.quote(str(project.root))
         yield lag("no folder", None, str(project.root), f"bring the folder back, then: {_INDEX} {folder}")
         return
     model = None if isinstance(embedder, str) else embedder
-    form = note_form(model, settings)
+    form = note_form(model, for_project(settings, now_asked.settings))
     now = standing(reader, project, found, Form(form, model is None))
     emptied = bool(now.gone) and not found.hashes
     removing = f"{_INDEX} {shlex.quote(str(project.root))} --allow-empty" if emptied else _INDEX

@@ -7,12 +7,10 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
-
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from cutaway.errors import RootMissing
 from cutaway.model import Problem
@@ -55,15 +53,20 @@ class _Rule(NamedTuple):
         return any(match.groupdict().get("ps_d") is None or match.end("ps_d") == len(name) for match in found)
 
 
+_Rules = tuple[Sequence[_Rule], Sequence[_Rule]]
+"""Those of the folders down to here, and those that come after any folder's."""
+
+
 def content_hash(raw: bytes) -> bytes:
     """What tells two contents apart."""
     return hashlib.blake2b(raw, digest_size=16).digest()
 
 
-def scan(root: Path) -> Scan:
+def scan(root: Path, before: Iterable[str] = (), after: Iterable[str] = ()) -> Scan:
     """Hash every note under *root*. Hidden and ignored paths are left out; links are not followed.
 
-    Raises RootMissing where the folder itself cannot be listed.
+    Ignore rules *before* are as if they came before those of the folder's ignore files, and those *after* as if
+    they came behind them all. Raises RootMissing where the folder itself cannot be listed.
     """
     try:
         with os.scandir(root) as entries:
@@ -73,7 +76,8 @@ def scan(root: Path) -> Scan:
             f"the folder {root} cannot be read ({error.strerror}). Its index is kept; bring the folder back."
         ) from None
     found = Scan()
-    for path, file in _walk(root, "", (), found):
+    first, last = (tuple(filter(None, (_rule("", line) for line in lines))) for lines in (before, after))
+    for path, file in _walk(root, "", (first, last), found):
         _add(found, path, file)
     return found
 
@@ -114,22 +118,23 @@ def _add(found: Scan, path: str, file: Path) -> None:
             found.hashes[path], found.files[path] = content_hash(raw), file
 
 
-def _walk(folder: Path, prefix: str, rules: Sequence[_Rule], found: Scan) -> Iterator[tuple[str, Path]]:
+def _walk(folder: Path, prefix: str, rules: _Rules, found: Scan) -> Iterator[tuple[str, Path]]:
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
         found.report(prefix.rstrip("/"), "folder", f"cannot be listed: {error.strerror}")
         return
-    rules = (*rules, *_rules(folder, prefix, found))
+    inner = (*rules[0], *_rules(folder, prefix, found))
+    decisive = (*inner, *rules[1])
     for entry in entries:
         path = prefix + unicodedata.normalize("NFC", entry.name)
         is_folder = entry.is_dir(follow_symlinks=False)
         is_note = entry.name.lower().endswith(SUFFIXES)
-        if entry.name.startswith(".") or _ignored(path, is_folder, rules):
+        if entry.name.startswith(".") or _ignored(path, is_folder, decisive):
             continue
         if is_folder:
-            yield from _walk(Path(entry.path), f"{path}/", rules, found)
+            yield from _walk(Path(entry.path), f"{path}/", (inner, rules[1]), found)
         elif entry.is_symlink():
             if is_note or _leads_to_a_folder(entry):
                 found.report(path, "link", "symbolic links are not followed; not indexed")
@@ -158,12 +163,30 @@ def _rules(folder: Path, prefix: str, found: Scan) -> Iterator[_Rule]:
             continue
         for number, line in enumerate(lines, start=1):
             try:
-                pattern = GitIgnoreSpecPattern(line)
+                rule = _rule(prefix, line)
             except (ValueError, re.error) as error:
                 found.report(prefix + name, "ignore file", f"line {number} is no rule and not honoured: {error}")
                 continue
-            if pattern.include is not None and pattern.regex is not None:
-                yield _Rule(prefix, pattern.include, line.rstrip().endswith("/"), pattern.regex)
+            if rule is not None:
+                yield rule
+
+
+def _rule(folder: str, line: str) -> _Rule | None:
+    """A line of an ignore file as a rule; None where it is blank or a comment."""
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # a search reads no rules, and starts sooner
+
+    pattern = GitIgnoreSpecPattern(line)
+    if pattern.include is None or pattern.regex is None:
+        return None
+    return _Rule(folder, pattern.include, line.rstrip().endswith("/"), pattern.regex)
+
+
+def pattern_fault(line: str) -> str | None:
+    """Why a line is no ignore rule; None where it is one."""
+    try:
+        return None if _rule("", line) else "it says nothing"
+    except (ValueError, re.error) as error:
+        return str(error)
 
 
 def _ignored(path: str, is_folder: bool, rules: Sequence[_Rule]) -> bool:

@@ -14,9 +14,10 @@ from cutaway.model import RowId
 from cutaway.models.embedder import Embedder
 from cutaway.retrieval.cursor import RERANKED, VECTORS, Cursor, check_outcome, check_unchanged, digest, sealed, unsealed
 from cutaway.retrieval.gather import Evidence, gather
-from cutaway.retrieval.plan import Models, Plan, Request, make_plan
+from cutaway.retrieval.plan import Models, Plan, make_plan
 from cutaway.retrieval.quote import Shelf, fetch, quote
 from cutaway.retrieval.rank import Ranking, rank
+from cutaway.retrieval.request import Request
 from cutaway.retrieval.rerank import reranked
 from cutaway.retrieval.tracing import Dropped, Outcome, Scored, Stage, stage
 
@@ -85,7 +86,8 @@ class Answer:
         read = [("query", said) for said in self.plan.query_remarks]
         none = self.evidence.admission.remark if self.evidence.admission else None
         admitted = [("restrict", none)] if none else []
-        return (*read, *admitted, *((step.name, step.remark) for step in self.stages if step.remark))
+        unused = [("settings", said) for said in self.plan.unused_settings]
+        return (*read, *unused, *admitted, *((step.name, step.remark) for step in self.stages if step.remark))
 
 
 def search(request: Request, settings: Settings, reader: Reader, models: Models) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from cutaway.config import Fusion, Grouping, Mode, RerankFailure, Settings, validated
+from cutaway.config import Grouping, Mode, RerankFailure, Settings
 from cutaway.errors import RerankFailed, UsageError
 from cutaway.index.cards import Readiness
 from cutaway.index.reader import Reader
@@ -17,10 +17,10 @@ from cutaway.retrieval.bm25 import Weighting
 from cutaway.retrieval.conditions import Condition, where
 from cutaway.retrieval.cursor import unsealed
 from cutaway.retrieval.query import understood
+from cutaway.retrieval.request import Request, asked_for, checked, settings_with
+from cutaway.retrieval.scoped import unused_settings
 from cutaway.retrieval.weights import Rule, rules
 
-MAX_QUERY_CHARS = 20_000
-MAX_RESULTS = 1_000
 FORMULAS: dict[str, str] = {
     "calibrated-dismax": "calibrated-dismax/v3",
     "dismax-0.3": "dismax-0.3/v1",
@@ -41,28 +41,6 @@ class Models:
     embedder: Embedder | str
     reranker: CrossEncoder | str = "no reranker here"
     cache: ScoreCache | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A search as asked for; None means the setting decides."""
-
-    text: str
-    where: tuple[str, ...] = ()
-    """Conditions beside those of the query, such as ``status=active``."""
-    literal: bool | None = None
-    """Read the query as words only."""
-    mode: Mode | None = None
-    group: Grouping | None = None
-    limit: int | None = None
-    page: int = 1
-    cursor: str | None = None
-    """Instead of a page: where an earlier answer to the same request ended."""
-    fusion: Fusion | None = None
-    min_similarity: float | None = None
-    rerank: bool | None = None
-    depth: int | None = None
-    """How many results to rerank. Naming a depth asks for reranking."""
 
 
 class Reranking(NamedTuple):
@@ -95,6 +73,8 @@ class Plan:
     """The Latin-script languages of the scope: whose function words are set aside, and whose stems count."""
     query_remarks: tuple[str, ...]
     """What in the query looked like an operator and was read as text."""
+    unused_settings: tuple[str, ...]
+    """What projects of the scope have set, or ask for, that this search does not use, and why."""
     mode: Mode
     group: Grouping
     offset: int
@@ -169,11 +149,10 @@ class Plan:
 
 def make_plan(request: Request, settings: Settings, reader: Reader, models: Models) -> Plan:
     """Decide a search. Raises UsageError, and RerankFailed where the settings want an error."""
-    text = _checked(request)
-    chosen = _with(settings, request)
+    text = checked(request)
+    chosen = settings_with(settings, request)
     embedder = models.embedder
-    if chosen.mode == "vector" and isinstance(embedder, str):
-        raise UsageError(f"vector search is not possible: {embedder}")
+    identity = _identity(embedder, chosen)
     query = understood(text, chosen.literal, reader.spoken)
     plan = Plan(
         text=text,
@@ -183,6 +162,7 @@ def make_plan(request: Request, settings: Settings, reader: Reader, models: Mode
         conditions=(*query.conditions, *map(where, request.where)),
         spoken=reader.spoken,
         query_remarks=query.remarks,
+        unused_settings=unused_settings(reader.scope, settings, asked_for(request)),
         mode=chosen.mode,
         group=chosen.group,
         offset=_offset(request, chosen, reader),
@@ -198,15 +178,24 @@ def make_plan(request: Request, settings: Settings, reader: Reader, models: Mode
         lexical_window=0,
         vector_window=0,
         analyzer=ANALYZER,
-        embedding_identity=None if isinstance(embedder, str) else embedder.identity,
-        index_identity=None if isinstance(embedder, str) else reader.home.identity,
+        embedding_identity=identity,
+        index_identity=None if identity is None else reader.home.identity,
         projects=tuple(project.name for project in reader.scope),
-        readiness=reader.readiness(None if isinstance(embedder, str) else embedder.identity),
-        foreign=() if isinstance(embedder, str) else _foreign(reader, embedder.identity),
+        readiness=reader.readiness(identity),
+        foreign=_foreign(reader, identity),
         unavailable=embedder if isinstance(embedder, str) and chosen.mode != "text" and query.sought else None,
         reranking=_reranking(request, chosen, reader, models.reranker if query.sought else None),
     )
     return _with_windows(plan, reader)
+
+
+def _identity(embedder: Embedder | str, chosen: Settings) -> str | None:
+    """The embedding identity, if there is one. Raises UsageError where nothing is possible without."""
+    if not isinstance(embedder, str):
+        return embedder.identity
+    if chosen.mode == "vector":
+        raise UsageError(f"vector search is not possible: {embedder}")
+    return None
 
 
 def _with_windows(plan: Plan, reader: Reader) -> Plan:
@@ -259,8 +248,8 @@ def _rerank_wanted(request: Request, chosen: Settings, reader: Reader) -> tuple[
     return True, "on in the settings"
 
 
-def _foreign(reader: Reader, identity: str) -> tuple[str, ...]:
-    held = reader.foreign(identity).items()
+def _foreign(reader: Reader, identity: str | None) -> tuple[str, ...]:
+    held = reader.foreign(identity).items() if identity else ()
     return tuple(f"{project.name} is embedded as {' and '.join(said)}" for project, said in held)
 
 
@@ -272,26 +261,3 @@ def _weighting(chosen: Settings) -> Weighting:
 
 def _formula(chosen: Settings) -> str:
     return FORMULAS.get(chosen.mode) or FORMULAS[chosen.fusion]
-
-
-def _checked(request: Request) -> str:
-    text = request.text.encode("utf-8", "replace").decode().strip()
-    if not text and not request.where:
-        raise UsageError("the query is empty. Give some words to search for.")
-    if "\0" in text:
-        raise UsageError("the query holds a NUL character (U+0000). Remove it and search again.")
-    if len(text) > MAX_QUERY_CHARS:
-        raise UsageError(f"the query has {len(text):,} characters; at most {MAX_QUERY_CHARS:,} are read.")
-    if request.page < 1:
-        raise UsageError(f"page is {request.page}; pages are numbered from 1.")
-    if request.limit is not None and not 1 <= request.limit <= MAX_RESULTS:
-        raise UsageError(f"limit is {request.limit}; it may be 1 to {MAX_RESULTS:,}.")
-    return text
-
-
-def _with(settings: Settings, request: Request) -> Settings:
-    names = ("mode", "literal", "group", "limit", "fusion", "min_similarity")
-    asked = {name: value for name in names if (value := getattr(request, name)) is not None}
-    if request.depth is not None:
-        asked["rerank_depth"] = request.depth
-    return validated({**settings.model_dump(), **asked}, "this request") if asked else settings

@@ -127,7 +127,7 @@ def _query(command: argparse.ArgumentParser) -> None:
 
 def _projects(commands: _Parsers) -> None:
     project = commands.add_parser(
-        "project", help="the folders of notes in this index: list, add, rename, remove, default"
+        "project", help="the folders of notes in this index: list, add, rename, remove, default, settings"
     )
     actions = project.add_subparsers(title="actions", metavar="ACTION", required=True)
     _command(actions, "list", "projects:listing", "every project, where it is, and how much of it is indexed")
@@ -149,6 +149,21 @@ def _projects(commands: _Parsers) -> None:
     default = _command(actions, "default", "projects:default", "which project is meant where none is named")
     default.add_argument("name", nargs="?", help="without a name, say which it is")
     default.add_argument("--none", action="store_true", help="let none be")
+    _project_settings(actions)
+
+
+def _project_settings(actions: _Parsers) -> None:
+    choose = _command(actions, "set", "project_settings:choose", "set what is used for one project alone")
+    show = _command(actions, "show", "project_settings:show", "what is set for a project, and by whom")
+    trust = _command(actions, "trust", "project_settings:trust", "what a folder's own .cutaway.toml asks for; trust it")
+    for command in (choose, show, trust):
+        command.add_argument("name")
+    said = "a setting of ranking or of passages (docs/projects.md), or ignore=PATTERN: one more pattern to leave out"
+    choose.add_argument("pairs", nargs="*", metavar="KEY=VALUE", help=said)
+    said = "use the home's value again; `ignore` forgets all patterns, `ignore=PATTERN` one; may be repeated"
+    choose.add_argument("--unset", action="append", default=[], metavar="KEY", help=said)
+    trust.add_argument("--yes", action="store_true", help="trust the file as it is now; a change ends that")
+    trust.add_argument("--revoke", action="store_true", help="trust it no longer")
 
 
 def _search_options(command: argparse.ArgumentParser) -> None:

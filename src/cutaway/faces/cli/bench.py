@@ -19,12 +19,13 @@ from cutaway.evaluation.runs import Documents, Run, documents_of, ran
 from cutaway.evaluation.sweep import INDEXED
 from cutaway.faces.cli.index import alone, progress_bar
 from cutaway.faces.cli.prepare import cross_encoder_or_reason, embedder_or_reason, home_of
-from cutaway.faces.cli.session import messages, open_scope
+from cutaway.faces.cli.session import messages, open_scope, settings_under
 from cutaway.index.projects import projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, snapshot
 from cutaway.index.state import Judgments, ScoreCache
 from cutaway.retrieval.plan import Models
+from cutaway.retrieval.scoped import unused_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,21 @@ class Bench:
 
 
 def settings_of(options: argparse.Namespace, chosen: Sequence[str] = ()) -> Settings:
-    """The home's settings with NAME=VALUE pairs over them. Raises SettingsError, UsageError."""
-    base = load_settings(home_of(options))
+    """The settings of what is searched with NAME=VALUE pairs over them. Raises SettingsError, UsageError."""
+    return with_pairs(base_of(options), chosen)
+
+
+def base_of(options: argparse.Namespace) -> Settings:
+    """The settings of what is searched: those of the projects asked for, or the home's for a corpus."""
+    home = load_settings(home_of(options))
+    if corpus_of(options) is not None:
+        return home
+    with open_scope(options) as reader:
+        return settings_under(home, reader)
+
+
+def with_pairs(base: Settings, chosen: Sequence[str]) -> Settings:
+    """Settings with NAME=VALUE pairs over them. Raises SettingsError, UsageError."""
     pairs = dict(_pair(text) for part in chosen for text in part.split(","))
     return validated({**base.model_dump(), **pairs}, "--set") if pairs else base
 
@@ -81,7 +95,7 @@ def ran_all(options: argparse.Namespace, judged: JudgedSet, variants: Mapping[st
         key = tuple(getattr(settings, name) for name in (*INDEXED, "reranker", "rerank_url"))
         groups.setdefault(key, {})[label] = settings
     if corpus_of(options) is None:
-        check_indexed(load_settings(home_of(options)), variants.values())
+        check_indexed(base_of(options), variants.values())
     runs: dict[str, Run] = {}
     for group in groups.values():
         with bench_of(options, judged, list(group.values())) as bench, progress_bar(options.json) as progress:
@@ -96,7 +110,7 @@ def check_indexed(held: Settings, chosen: Iterable[Settings]) -> None:
     if any(getattr(settings, name) != getattr(held, name) for settings in chosen for name in INDEXED):
         raise UsageError(
             f"{', '.join(INDEXED)} decide what is indexed; only a --corpus is indexed anew to try them. "
-            "For your notes, change the home's settings and run: cutaway index"
+            "For your notes, change the settings of the home or the project and run: cutaway index"
         )
 
 
@@ -106,6 +120,7 @@ def bench_of(options: argparse.Namespace, judged: JudgedSet, variants: Sequence[
     corpus = corpus_of(options)
     if corpus is None:
         with open_scope(options) as reader:
+            _say_unused(reader, settings_under(load_settings(home_of(options)), reader))
             yield _bench(reader, home_of(options), documents_of(judged, reader), variants)
         return
     home = corpus_home(corpus, home_of(options))
@@ -130,6 +145,11 @@ def corpus_of(options: argparse.Namespace) -> Path | None:
             if (options.set_folder / name).is_file():
                 return Path(options.set_folder) / name
     return None
+
+
+def _say_unused(reader: Reader, base: Settings) -> None:
+    for remark in unused_settings(reader.scope, base, ()):
+        messages().print(Text.assemble(("remark", "yellow"), f"  {remark}"), soft_wrap=True)
 
 
 def _bench(reader: Reader, home: Path, documents: Documents, variants: Sequence[Settings]) -> Bench:

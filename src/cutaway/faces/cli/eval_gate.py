@@ -14,21 +14,22 @@ from cutaway.evaluation.judged import JudgedSet
 from cutaway.faces.cli.bench import check_indexed, judged_of
 from cutaway.faces.cli.eval_run import check_writable
 from cutaway.faces.cli.prepare import cross_encoder_or_reason, embedder_or_reason, home_of
-from cutaway.faces.cli.session import messages, open_scope, screen
+from cutaway.faces.cli.session import messages, open_scope, screen, settings_under
 from cutaway.index.reader import Reader
 from cutaway.index.state import ScoreCache
 from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 
 
 def gate(options: argparse.Namespace) -> int:
     """Check every expectation; 1 where one is not met."""
     asked = read_gate(options.file)
-    base = load_settings(home_of(options))
-    settings = validated({**base.model_dump(), **asked.settings}, str(options.file))
-    check_indexed(base, [settings])
     degraded: dict[str, None] = {}
     with open_scope(options) as reader:
+        base = settings_under(load_settings(home_of(options)), reader)
+        settings = validated({**base.model_dump(), **asked.settings}, str(options.file))
+        check_indexed(base, [settings])
         ask = _asking(options, settings, reader)
 
         def asking(query: str, limit: int, page: int) -> Answer:
@@ -56,8 +57,8 @@ def record(options: argparse.Namespace) -> int:
     check_writable(options.file)
     named = options.set_folder or options.qrels or options.queries
     judged = judged_of(options) if named or not options.query else JudgedSet((), {})
-    settings = load_settings(home_of(options))
     with open_scope(options) as reader:
+        settings = settings_under(load_settings(home_of(options)), reader)
         ask = _asking(options, settings, reader)
         queries = [(topic.text, dict(judged.qrels.get(topic.id, {}))) for topic in judged.topics]
         queries += [(query, {}) for query in options.query]

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from cutaway.errors import UsageError
-from cutaway.faces.cli.bench import settings_of
+from cutaway.faces.cli.bench import with_pairs
 from cutaway.faces.cli.inspect_query import traced
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.prepare import models_under
@@ -43,8 +43,8 @@ def run(options: argparse.Namespace) -> int:
 def _two_settings(options: argparse.Namespace) -> tuple[TraceOut, TraceOut]:
     """One query as the settings are, and with what --set changes."""
     options.query = options.what
-    changed = settings_of(options, options.set)
     with reading(options) as session:
+        changed = with_pairs(session.settings, options.set)
         before = traced(answered(options, session, inspecting=True), session)
         other = replace(session, settings=changed)
         options.models = models_under(changed, options)

@@ -18,7 +18,7 @@ _LISTED = 12
 
 def run(options: argparse.Namespace) -> int:
     with reading(options) as session:
-        shown = StaleOut.of(behind(session.reader, session.settings, session.embedder()))
+        shown = StaleOut.of(behind(session.reader, session.base, session.embedder()))
         several = len(session.reader.scope) > 1
     if options.json:
         screen().out(shown.as_json())

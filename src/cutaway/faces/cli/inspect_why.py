@@ -58,9 +58,9 @@ def compare(options: argparse.Namespace) -> int:
 def _asked(options: argparse.Namespace) -> Iterator[tuple[Session, Answer, Callable[[], Answer]]]:
     """The search, and how to ask it with the windows wide open; the query is embedded once for both."""
     options.query = [options.text]
-    embedder, reranker = options.models
-    options.models = (embedder if isinstance(embedder, str) else Remembering(embedder), reranker)
     with reading(options) as session:
+        embedder, reranker = options.models
+        options.models = (embedder if isinstance(embedder, str) else Remembering(embedder), reranker)
         answer = answered(options, session, inspecting=True)
         yield session, answer, lambda: opened(answer, session.reader, Models(*options.models))
 

@@ -10,6 +10,9 @@ from cutaway.errors import ModelUnavailable
 from cutaway.models.cross_encoder import CrossEncoder, named_cross_encoder
 from cutaway.models.embedder import Embedder, named_embedder
 
+Loaded = tuple[Embedder | str, CrossEncoder | str]
+"""The two models of a search; each may be the reason why there is none."""
+
 
 def home_of(options: argparse.Namespace) -> Path:
     """Where the index is: --home, else CUTAWAY_HOME, else the platform's data folder."""
@@ -33,7 +36,7 @@ def cross_encoder_or_reason(settings: Settings, at_once: bool = False) -> CrossE
         return str(reason)
 
 
-def models_for_search(options: argparse.Namespace) -> tuple[Embedder | str, CrossEncoder | str]:
+def models_for_search(options: argparse.Namespace) -> Loaded:
     """The models a search will ask, already loading; one it will not ask is not touched.
 
     Whether to rerank is the plan's decision; this one comes before the scope is known, so that a
@@ -42,12 +45,19 @@ def models_for_search(options: argparse.Namespace) -> tuple[Embedder | str, Cros
     return models_under(load_settings(home_of(options)), options)
 
 
-def models_under(settings: Settings, options: argparse.Namespace) -> tuple[Embedder | str, CrossEncoder | str]:
-    """The same, under other settings than those of the home."""
+def models_under(
+    settings: Settings, options: argparse.Namespace, loaded: Loaded = ("not loaded", "not loaded")
+) -> Loaded:
+    """The same, under other settings than those of the home; what is *loaded* already is not loaded again."""
+    embedder, reranker = loaded
     text = (options.mode or settings.mode) == "text"
     asked = options.depth is not None if options.rerank is None else options.rerank
     wanted = asked or (options.rerank is None and settings.rerank and not text)
+    if isinstance(embedder, str) and not text:
+        embedder = embedder_or_reason(settings, at_once=True)
+    if isinstance(reranker, str) and wanted:
+        reranker = cross_encoder_or_reason(settings, at_once=True)
     return (
-        "text search needs no embedder" if text else embedder_or_reason(settings, at_once=True),
-        cross_encoder_or_reason(settings, at_once=True) if wanted else "reranking was not asked for",
+        "text search needs no embedder" if text else embedder,
+        reranker if wanted else "reranking was not asked for",
     )

@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.markup import escape
 
@@ -37,10 +38,7 @@ def listing(options: argparse.Namespace) -> int:
     if options.json:
         screen().out(json.dumps(found, indent=2, ensure_ascii=False))
     elif found:
-        rows = [
-            (held["name"], f"{held['notes']:,}", f"{held['ready']:,} of {held['chunks']:,}", _mark(held), held["root"])
-            for held in found
-        ]
+        rows = [_row(held) for held in found]
         screen().print(columns(("project", "notes", "ready", "", "folder"), rows, screen().width, right="12", flex="4"))
     else:
         messages().print("no project yet. Run: cutaway index FOLDER")
@@ -111,8 +109,10 @@ def writing(options: argparse.Namespace) -> Iterator[tuple[SqliteStore, Writer]]
             close_writer(connection)
 
 
-def _mark(held: dict[str, object]) -> str:
-    return "default" if held["default"] else ""
+def _row(held: dict[str, Any]) -> tuple[str, ...]:
+    ready = f"{held['ready']:,} of {held['chunks']:,}"
+    folder = f"{held['title']}  {held['root']}" if held["title"] else held["root"]
+    return held["name"], f"{held['notes']:,}", ready, "default" if held["default"] else "", folder
 
 
 def said(text: str) -> None:

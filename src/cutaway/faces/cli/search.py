@@ -13,7 +13,8 @@ from cutaway.faces.cli.session import Session, reading, screen
 from cutaway.faces.schemas import HitOut, SearchOut
 from cutaway.index.state import ScoreCache
 from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import Models, Request
+from cutaway.retrieval.plan import Models
+from cutaway.retrieval.request import Request
 
 if TYPE_CHECKING:
     from cutaway.faces.traces import TraceOut

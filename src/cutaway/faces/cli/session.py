@@ -11,8 +11,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cutaway.config import Settings, load_settings
-from cutaway.faces.cli.prepare import embedder_or_reason, home_of
+from cutaway.config import Settings, for_scope, load_settings
+from cutaway.faces.cli.prepare import embedder_or_reason, home_of, models_under
 from cutaway.index.projects import projects_of, scope_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import index_file, open_reader, snapshot
@@ -24,7 +24,10 @@ class Session:
     """An index opened for reading."""
 
     home: Path
+    base: Settings
+    """The home's settings."""
     settings: Settings
+    """Those of what is searched: its projects' own where they agree, else the home's."""
     reader: Reader
 
     def embedder(self) -> Embedder | str:
@@ -39,9 +42,17 @@ class Session:
 @contextmanager
 def reading(options: argparse.Namespace) -> Iterator[Session]:
     """Open the index read only, as one state of it, for the projects asked for."""
-    settings = load_settings(home_of(options))
-    with open_scope(options, settings) as reader:
-        yield Session(home_of(options), settings, reader)
+    base = load_settings(home_of(options))
+    with open_scope(options, base) as reader:
+        settings = settings_under(base, reader)
+        if "models" in options and settings != base:
+            options.models = models_under(settings, options, options.models)
+        yield Session(home_of(options), base, settings, reader)
+
+
+def settings_under(base: Settings, reader: Reader) -> Settings:
+    """The settings of what a reader was opened for, from those of the home."""
+    return for_scope(base, [project.settings for project in reader.scope])
 
 
 @contextmanager

@@ -52,7 +52,8 @@ def _print_status(found: dict[str, Any]) -> None:
     console.print(f"[bold]index[/]     {escape(found['index'])}  {found['bytes'] / 1e6:,.1f} MB", soft_wrap=True)
     console.print(f"[bold]model[/]     {escape(found['in_use'])}", soft_wrap=True)
     for project in found["projects"]:
-        console.print(f"\n[bold]{escape(project['name'])}[/]  {escape(project['root'])}", soft_wrap=True)
+        title = f"  {escape(project['title'])}" if project["title"] else ""
+        console.print(f"\n[bold]{escape(project['name'])}[/]{title}  {escape(project['root'])}", soft_wrap=True)
         kinds = " · ".join(f"{project[kind]:,} {kind}" for kind in ("notes", "observations", "relations"))
         console.print(f"  {kinds} · {project['bytes'] / 1e6:,.2f} MB of notes")
         ready = f"{project['ready']:,} of {project['chunks']:,} chunks ready"
