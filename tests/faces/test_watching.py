@@ -8,16 +8,19 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 import builders
-from builders import Cutaway, ask, opened, paths, write_vault
+from builders import Cutaway, ask, manifest, opened, paths, write_vault
+from cutaway.config import Settings
 from cutaway.faces.cli.index import alone
+from cutaway.faces.cli.watch import Telling, Watching
 
 pytestmark = pytest.mark.slow
 
@@ -239,6 +242,18 @@ def test_projects_that_come_and_go_are_noticed(
     watch.sees("watching", 3)
 
     assert [["ant", "bee"], ["ant", "bee", "cat"], ["bee", "cat"]] == [e["projects"] for e in watch.events("watching")]
+
+
+def test_a_project_that_was_removed_just_now_is_not_indexed_again(cutaway: Cutaway, two: Path, home: Path) -> None:
+    """What was listed a moment ago is checked again once nobody else can write."""
+    options = Namespace(home=home, project=[], no_embed=True)
+    watch = Watching(options, Settings(embedder="none"), Event(), Telling(as_json=True))
+    listed = watch.projects()
+    cutaway("project", "remove", "ant")
+    write_vault(two / "bee", {"new.md": "mint"})
+
+    assert watch.update(listed)
+    assert ["a.md", "deep/b.md", "new.md"] == [row[0] for row in manifest(home)]
 
 
 def test_only_the_named_project_is_watched(watching: Callable[..., Watch], two: Path, home: Path) -> None:

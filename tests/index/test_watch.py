@@ -265,3 +265,17 @@ def test_where_the_system_cannot_watch_the_folders_are_looked_through(
 
     assert any(str(vault / "new.md") in batch for batch in batches)
     assert 1 == len(said)
+
+
+def test_a_folder_whose_time_changes_is_not_told(vault: Path) -> None:
+    """It changes with any file in it, which is told by itself."""
+    write_vault(vault, {"deep/a.png": "x"})
+    told: set[str] = set()
+    batches = changes([vault], Event(), pytest.fail)
+    next(batches)
+    os.utime(vault / "deep", (2_000_000_000, 2_000_000_000))
+    write_vault(vault, {"deep/a.png": "y"})
+    while str(vault / "deep" / "a.png") not in told:
+        told.update(next(batches))
+
+    assert str(vault / "deep") not in told
