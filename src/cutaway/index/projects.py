@@ -33,6 +33,12 @@ def known_notes(connection: apsw.Connection, project: Project) -> dict[str, Know
     return {path: Known(*rest) for path, *rest in connection.execute(query, (project.id,))}
 
 
+def holds_notes(connection: apsw.Connection, project: Project, folder: str) -> bool:
+    """Whether a note is indexed anywhere below a folder of the project."""
+    query = "SELECT 1 FROM notes WHERE project_id = ? AND path >= ? AND path < ? LIMIT 1"
+    return connection.execute(query, (project.id, f"{folder}/", f"{folder}0")).get is not None  # 0 follows /
+
+
 def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> tuple[Project, ...]:
     """The projects named; without names the one around the current folder, else the default, else the only one.
 

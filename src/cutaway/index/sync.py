@@ -5,6 +5,7 @@ It may be stopped at any moment. What was committed stays; the next run goes on 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,7 +92,7 @@ def sync(
     if known and not found.hashes and changes.removed and not allow_empty:
         raise RootMissing(
             f"{project.root} holds no notes, but {len(known):,} were indexed. Nothing was removed. "
-            "If they are really gone, run again with --allow-empty."
+            f"If they are really gone, run: cutaway index {shlex.quote(str(project.root))} --allow-empty"
         )
     with transaction(connection):
         space = _space(project, writer, embedder, report)
@@ -209,9 +210,16 @@ def _batches(paths: Sequence[str], files: Mapping[str, Path]) -> Iterator[list[s
     size = 0
     for path in paths:
         batch.append(path)
-        size += files[path].stat().st_size if files[path].exists() else 0
+        size += _size(files[path])
         if len(batch) == _NOTES_PER_TRANSACTION or size >= _BYTES_PER_TRANSACTION:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:  # it changed after the scan; reading it says so
+        return 0

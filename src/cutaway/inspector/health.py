@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -155,6 +156,12 @@ def _coverage(reader: Reader, project: Project, found: Scan) -> Iterator[Finding
     now = standing(reader, project, found)
     new = sorted((*now.new, *(path for _, path in now.renamed)))
     gone = sorted((*now.gone, *(path for path, _ in now.renamed)))
+    if gone and not found.hashes:
+        root = project.root
+        said = f"{root} holds no notes, but {len(gone):,} are indexed. Bring them back. If they are really gone, run: "
+        said += f"cutaway index {shlex.quote(str(root))} --allow-empty"
+        yield Finding("error", "folder", project.name, None, said)
+        return
     told = (
         (new, "not indexed yet"),
         (sorted(now.changed), "changed since it was indexed"),

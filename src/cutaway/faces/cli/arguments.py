@@ -33,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("-V", "--version", action="version", version=f"cutaway {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _index(commands)
+    _watch(commands)
     _search(commands)
     inspect = commands.add_parser("inspect", help="look inside: notes as indexed, searches as executed")
     views = inspect.add_subparsers(title="views", metavar="VIEW", required=True)
@@ -50,9 +51,16 @@ def parser() -> argparse.ArgumentParser:
 def _index(commands: _Parsers) -> None:
     command = _command(commands, "index", "index:run", "bring the index in line with your notes")
     command.add_argument("folder", nargs="?", type=Path, help="a folder of notes; without it, every project")
+    _chosen(command)
     command.add_argument("--name", help="what to call the project (default: the folder's name)")
     command.add_argument("--no-embed", action="store_true", help="index words only; vectors can follow later")
     command.add_argument("--allow-empty", action="store_true", help="accept that a folder lost all its notes")
+
+
+def _watch(commands: _Parsers) -> None:
+    command = _command(commands, "watch", "watch:run", "keep the index in line with your notes, until Ctrl-C")
+    _chosen(command)
+    command.add_argument("--no-embed", action="store_true", help="index words only; vectors can follow later")
 
 
 def _search(commands: _Parsers) -> None:
@@ -191,8 +199,12 @@ def _search_options(command: argparse.ArgumentParser) -> None:
 
 
 def _scope(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--project", "-p", action="append", default=[], metavar="NAME", help="may be repeated")
+    _chosen(command)
     command.add_argument("--all-projects", action="store_true", help="every project of this index")
+
+
+def _chosen(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--project", "-p", action="append", default=[], metavar="NAME", help="may be repeated")
 
 
 def _command(parsers: _Parsers, name: str, target: str, summary: str) -> argparse.ArgumentParser:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from cutaway.config import Settings, load_settings
-from cutaway.errors import IndexBusy, ModelUnavailable, RootMissing, UsageError
+from cutaway.errors import BadVector, IndexBusy, ModelUnavailable, RootMissing, UsageError
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, screen
+from cutaway.index.projects import projects_of, scope_of
 from cutaway.index.sqlite import SqliteStore, close_writer, open_writer, transaction
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
 from cutaway.index.writer import Writer
@@ -27,8 +28,28 @@ from cutaway.models.embedder import Embedder, named_embedder
 _STEPS = {"scan": "reading the folder", "index": "indexing notes", "embed": "embedding passages", "search": "searching"}
 
 
+class Work(NamedTuple):
+    """How projects are brought in line, and who is told of the progress."""
+
+    settings: Settings
+    embedder: Embedder | None
+    progress: Any
+    embed: bool
+    allow_empty: bool = False
+
+
+class Outcome(NamedTuple):
+    """What became of each project, and of the passages that waited."""
+
+    reports: list[tuple[Project, Report | RootMissing]]
+    embedding: Embedding
+    trouble: str | None
+    """Why embedding ended early."""
+    waiting: int
+
+
 def run(options: argparse.Namespace) -> int:
-    """Sync one folder, or every project; a project that fails does not stop the others."""
+    """Sync one folder, the projects named, or every project; a project that fails does not stop the others."""
     home = home_of(options)
     settings = load_settings(home)
     with alone(home), progress_bar(options.json) as progress:
@@ -42,40 +63,60 @@ def run(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace, settings: Settings, connection: SqliteStore, progress: Any) -> int:
     start = perf_counter()
     projects = _projects(options, connection)
-    embedder, notice = _embedder(settings)
+    embedder, notice = embedder_or_notice(settings)
+    work = Work(settings, embedder, progress, not options.no_embed, options.allow_empty)
+    outcome = brought_in_line(projects, connection, work)
+    summary = [summary_of(project, report) for project, report in outcome.reports]
+    totals = {"embedded": outcome.embedding.embedded, "failed": outcome.embedding.failed, "pending": outcome.waiting}
+    if options.json:
+        seconds = round(perf_counter() - start, 3)
+        told = {"projects": summary, **totals, "notice": notice, "error": outcome.trouble, "seconds": seconds}
+        screen().out(json.dumps(told, indent=2))
+    else:
+        _print(summary, totals, notice, perf_counter() - start)
+        if outcome.trouble:
+            messages().print(f"[red]embedding[/]: {outcome.trouble}", soft_wrap=True)
+    return 2 if outcome.trouble or any(isinstance(report, RootMissing) for _, report in outcome.reports) else 0
+
+
+def brought_in_line(projects: Sequence[Project], connection: SqliteStore, work: Work) -> Outcome:
+    """Sync projects, whichever of them fail, then embed what waits."""
     reports: list[tuple[Project, Report | RootMissing]] = []
     for project in projects:
         try:
-            report = sync(project, connection, embedder, settings, progress, options.allow_empty)
+            report = sync(project, connection, work.embedder, work.settings, work.progress, work.allow_empty)
             reports.append((project, report))
         except RootMissing as error:
             reports.append((project, error))
-    embedding = Embedding()
-    if embedder is not None and not options.no_embed:
-        synced = [project for project, report in reports if not isinstance(report, RootMissing)]
-        embedding = embed_pending(synced, connection, embedder, progress)
-    waiting = Writer(connection).manifest.count("pending", projects)
-    summary = [_summary(project, report) for project, report in reports]
-    totals = {"embedded": embedding.embedded, "failed": embedding.failed, "pending": waiting}
-    if options.json:
-        seconds = round(perf_counter() - start, 3)
-        screen().out(json.dumps({"projects": summary, **totals, "notice": notice, "seconds": seconds}, indent=2))
-    else:
-        _print(summary, totals, notice, perf_counter() - start)
-    return 2 if any(isinstance(report, RootMissing) for _, report in reports) else 0
+    embedding, trouble = Embedding(), None
+    try:
+        if work.embedder is not None and work.embed:
+            synced = [project for project, report in reports if isinstance(report, Report)]
+            embedding = embed_pending(synced, connection, work.embedder, work.progress)
+    except (BadVector, ModelUnavailable) as error:
+        trouble = str(error)
+    return Outcome(reports, embedding, trouble, Writer(connection).manifest.count("pending", projects))
 
 
 def _projects(options: argparse.Namespace, connection: SqliteStore) -> list[Project]:
-    writer = Writer(connection)
+    if options.folder is not None and options.project:
+        raise UsageError("a folder and --project were given. Give one of them.")
     if options.folder is None:
-        if not writer.projects():
-            raise UsageError("name a folder of notes: cutaway index FOLDER")
-        return writer.projects()
+        return chosen_projects(connection, options.project)
+    writer = Writer(connection)
     root = options.folder.expanduser().resolve()
     if not root.is_dir():
         raise RootMissing(f"{root} is not a folder. Nothing was changed.")
     with transaction(connection):
         return [writer.add_project(options.name or _name(root, writer), root)]
+
+
+def chosen_projects(connection: SqliteStore, names: Sequence[str]) -> list[Project]:
+    """The projects named, or every one. Raises UnknownProject; UsageError where there is none."""
+    every = projects_of(connection)
+    if not every:
+        raise UsageError("name a folder of notes: cutaway index FOLDER")
+    return list(scope_of(connection, names, Path("/"))) if names else every
 
 
 def _name(root: Path, writer: Writer) -> str:
@@ -85,9 +126,13 @@ def _name(root: Path, writer: Writer) -> str:
     return name if held.get(name, root) == root else f"{root.parent.name}-{name}"
 
 
-def _embedder(settings: Settings) -> tuple[Embedder | None, str | None]:
+def embedder_or_notice(settings: Settings) -> tuple[Embedder | None, str | None]:
+    """The configured embedder; None, and why, where it is missing."""
     try:
-        return named_embedder(settings.embedder), None
+        embedder = named_embedder(settings.embedder)
+        if embedder is not None:
+            embedder.tokenizer.counts([""])  # a model that cannot even count tokens is missing, too
+        return embedder, None
     except ModelUnavailable as error:
         return None, f"{error} Until then only words are indexed."
 
@@ -120,22 +165,30 @@ def progress_bar(quiet: bool) -> Iterator[Any]:
         yield tell
 
 
-def _summary(project: Project, report: Report | RootMissing) -> dict[str, Any]:
+def summary_of(project: Project, report: Report | RootMissing) -> dict[str, Any]:
+    """What became of a project, in numbers."""
     if isinstance(report, RootMissing):
         return {"project": project.name, "root": str(project.root), "error": str(report)}
-    found = report.difference
     return {
         "project": project.name,
         "root": str(project.root),
-        "added": len(found.added) - len(report.opted_out),
-        "changed": len(found.changed),
-        "renamed": len(found.renamed),
-        "removed": len(found.removed),
-        "reread": len(found.stale),
-        "unchanged": found.unchanged,
+        **{kind: len(paths) for kind, paths in changed_paths(report).items()},
+        "unchanged": report.difference.unchanged,
         "opted_out": len(report.opted_out),
         "reused_embeddings": report.reused,
         "problems": [problem._asdict() for problem in report.problems],
+    }
+
+
+def changed_paths(report: Report) -> dict[str, list[str]]:
+    """The notes of a sync by what happened to them in the index; of a renamed one, its new path."""
+    found, out = report.difference, set(report.opted_out)
+    return {
+        "added": [path for path in found.added if path not in out],
+        "changed": [path for path in found.changed if path not in out],
+        "renamed": [new for _, new in found.renamed],
+        "removed": [*found.removed, *(path for path in (*found.changed, *found.stale) if path in out)],
+        "reread": [path for path in found.stale if path not in out],
     }
 
 
