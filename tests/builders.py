@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cutaway.config import Settings
-from cutaway.index.projects import projects_of
+from cutaway.index.projects import as_scope, projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer, transaction
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
@@ -135,7 +135,7 @@ def opened(home: Path) -> Iterator[Reader]:
     """A reader over every project of *home*."""
     connection = open_reader(home)
     try:
-        yield Reader(connection, tuple(projects_of(connection)))
+        yield Reader(connection, as_scope(projects_of(connection)))
     finally:
         connection.close()
 

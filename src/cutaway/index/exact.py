@@ -144,8 +144,11 @@ class ExactIndex:
         self._forget()
 
     def stored_ids(self) -> frozenset[ChunkId]:
-        """Every chunk that has a vector, in any project."""
-        return frozenset(self._slots)
+        """Every chunk of the scope that has a vector, whatever the manifest says of it."""
+        stored = self._connection.execute("SELECT ids, projects FROM segments")
+        pairs = ((np.frombuffer(ids, np.int64), np.frombuffer(projects, np.int32)) for ids, projects in stored)
+        held = (ids[(ids != _FREE) & np.isin(projects, self._scope)] for ids, projects in pairs)
+        return frozenset(ChunkId(int(chunk)) for ids in held for chunk in ids)
 
     @cached_property
     def _slots(self) -> dict[ChunkId, int]:

@@ -9,7 +9,7 @@ import apsw
 
 from cutaway.errors import UnknownProject, UsageError
 from cutaway.index.cards import Known
-from cutaway.model import Project
+from cutaway.model import Project, Scope
 
 
 def projects_of(connection: apsw.Connection) -> list[Project]:
@@ -18,13 +18,13 @@ def projects_of(connection: apsw.Connection) -> list[Project]:
     return [Project(number, name, Path(root)) for number, name, root in found]
 
 
-def known_notes(connection: apsw.Connection, project: Project) -> dict[str, Known]:
+def known_notes(connection: apsw.Connection, project: int) -> dict[str, Known]:
     """What each note of a project was read from, and how, by path."""
     query = "SELECT path, id, hash, form FROM notes WHERE project_id = ?"
-    return {path: Known(*rest) for path, *rest in connection.execute(query, (project.id,))}
+    return {path: Known(*rest) for path, *rest in connection.execute(query, (project,))}
 
 
-def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> tuple[Project, ...]:
+def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> Scope:
     """The projects named; without names the one around the current folder, else the default, else the only one.
 
     Raises UnknownProject, UsageError.
@@ -35,17 +35,22 @@ def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> t
         if name not in {project.name for project in every}:
             raise UnknownProject(f"no project is called {name!r}. Projects here: {known}.")
     if names:
-        return tuple(project for project in every if project.name in names)
+        return as_scope([project for project in every if project.name in names])
     around = tuple(project for project in every if here.is_relative_to(project.root))
     chosen = around or default_of(connection) or (tuple(every) if len(every) == 1 else ())
-    if chosen:
-        return chosen
-    if not every:
-        raise UnknownProject("this index has no project yet. Run: cutaway index FOLDER")
+    if chosen or not every:
+        return as_scope(chosen)
     raise UsageError(
         "name the project to search with --project, choose one with `cutaway project default NAME`, "
         f"or use --all-projects. Projects here: {known}."
     )
+
+
+def as_scope(projects: Sequence[Project]) -> Scope:
+    """These projects as a scope. Raises UnknownProject where there is none."""
+    if not projects:
+        raise UnknownProject("this index has no project yet. Run: cutaway index FOLDER")
+    return projects[0], *projects[1:]
 
 
 def default_of(connection: apsw.Connection) -> tuple[Project, ...]:

@@ -12,14 +12,14 @@ from typing import Any
 
 import apsw
 
-from cutaway.errors import BadVector, UsageError
+from cutaway.errors import BadVector
 from cutaway.index.cards import Entry, Known, NoteCard, NoteNames, Readiness, RowCard, Unserved
 from cutaway.index.exact import ExactIndex
 from cutaway.index.lexicon import Lexicon
 from cutaway.index.projects import known_notes
 from cutaway.index.properties import Property, folded, meets
 from cutaway.index.sqlite import generation
-from cutaway.model import ChunkId, NoteId, Problem, Project, RowId, Skip
+from cutaway.model import ChunkId, NoteId, Problem, Project, RowId, Scope, Skip
 from cutaway.notes.languages import DEFAULT
 
 _Names = defaultdict[str, list[NoteNames]]
@@ -37,14 +37,12 @@ _NOTE = """
 
 
 class Reader:
-    """One state of the index, for an explicit, non-empty set of projects.
+    """One state of the index, for an explicit, non-empty set of projects; of any other it knows nothing.
 
     What it has loaded it keeps: several searches may share a reader as long as the index stays as it is.
     """
 
-    def __init__(self, connection: apsw.Connection, scope: tuple[Project, ...]) -> None:
-        if not scope:
-            raise UsageError("a search needs at least one project.")
+    def __init__(self, connection: apsw.Connection, scope: Scope) -> None:
         self._connection = connection
         self.scope = scope
         self._ids = tuple(project.id for project in scope)
@@ -101,10 +99,10 @@ class Reader:
 
     def counts(self, project: Project) -> dict[str, int]:
         """A project in numbers: notes and their bytes, observations, relations, chunks by state."""
-        one = self._connection.execute
-        notes, size = one("SELECT count(*), total(size) FROM notes WHERE project_id = ?", (project.id,)).get
-        kinds = dict(one("SELECT kind, count(*) FROM rows WHERE project_id = ? GROUP BY kind", (project.id,)))
-        states = dict(one("SELECT state, count(*) FROM chunks WHERE project_id = ? GROUP BY state", (project.id,)))
+        one, own = self._connection.execute, (self._own(project),)
+        notes, size = one("SELECT count(*), total(size) FROM notes WHERE project_id = ?", own).get
+        kinds = dict(one("SELECT kind, count(*) FROM rows WHERE project_id = ? GROUP BY kind", own))
+        states = dict(one("SELECT state, count(*) FROM chunks WHERE project_id = ? GROUP BY state", own))
         return {
             "notes": notes,
             "bytes": int(size),
@@ -115,7 +113,7 @@ class Reader:
 
     def known(self, project: Project) -> dict[str, Known]:
         """What each note of a project was read from, and how, by path."""
-        return known_notes(self._connection, project)
+        return known_notes(self._connection, self._own(project))
 
     def unserved(self, project: Project, identity: str | None) -> list[Unserved]:
         """Notes with chunks that may not be served: by state, by what was wrong, by what they were embedded as.
@@ -128,7 +126,7 @@ class Reader:
             " OR (?2 IS NOT NULL AND (c.embedding_identity IS NOT ?2 OR c.index_identity IS NOT ?3)))"
             " GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"
         )
-        found = self._connection.execute(query, (project.id, identity, ExactIndex.identity))
+        found = self._connection.execute(query, (self._own(project), identity, ExactIndex.identity))
         return [Unserved(*row) for row in found]
 
     def integrity_faults(self) -> list[str]:
@@ -136,10 +134,11 @@ class Reader:
         return [fault for (fault,) in self._connection.execute("PRAGMA integrity_check") if fault != "ok"]
 
     def vector_faults(self) -> tuple[int, int]:
-        """How many vectors belong to no ready chunk, and how many ready chunks have no vector, in all projects."""
+        """How many vectors belong to no ready chunk, and how many ready chunks have no vector."""
         held = self.dimension
-        ids = ExactIndex(self._connection, held, ()).stored_ids() if held else frozenset()
-        ready = {chunk for (chunk,) in self._connection.execute("SELECT id FROM chunks WHERE state = 'ready'")}
+        ids = ExactIndex(self._connection, held, self._ids).stored_ids() if held else frozenset()
+        query = f"SELECT id FROM chunks WHERE state = 'ready' AND project_id IN ({self._marks})"
+        ready = {chunk for (chunk,) in self._connection.execute(query, self._ids)}
         return len(ids - ready), len(ready - ids)
 
     # Chunks and rows
@@ -187,15 +186,12 @@ class Reader:
     def chunks_of(self, rows: Iterable[int]) -> list[int]:
         """The chunks of rows, which are given by the store's own keys."""
         query = "SELECT id FROM chunks WHERE row_id IN (SELECT value FROM json_each(?))"
-        return [chunk for (chunk,) in self._connection.execute(query, (json.dumps(list(rows)),))]
+        return [chunk for (chunk,) in self._select(query, list(rows), "chunks")]
 
     def rows_in(self, categories: Iterable[str]) -> list[int]:
         """The store's own keys of the observations of these categories."""
-        wanted = json.dumps([folded(category) for category in categories])
-        query = (
-            f"SELECT id FROM rows WHERE category IN (SELECT value FROM json_each(?)) AND project_id IN ({self._marks})"
-        )
-        return [row for (row,) in self._connection.execute(query, (wanted, *self._ids))]
+        query = "SELECT id FROM rows WHERE category IN (SELECT value FROM json_each(?))"
+        return [row for (row,) in self._select(query, [folded(category) for category in categories], "rows")]
 
     def rows(self, ids: Iterable[RowId]) -> dict[RowId, RowCard]:
         query = f"{_ROW} WHERE number IN (SELECT value FROM json_each(?))"
@@ -284,10 +280,14 @@ class Reader:
         )
         return NoteCard(*values)
 
-    def _select(self, query: str, ids: Sequence[int], table: str) -> list[tuple[Any, ...]]:
-        """Run a query over a list of ids, held to the scope."""
+    def _select(self, query: str, values: Sequence[object], table: str) -> list[tuple[Any, ...]]:
+        """Run a query over a list of values, held to the scope."""
         scoped = f"{query} AND {table}.project_id IN ({self._marks})"
-        return self._connection.execute(scoped, (json.dumps(list(ids)), *self._ids)).fetchall()
+        return self._connection.execute(scoped, (json.dumps(values), *self._ids)).fetchall()
+
+    def _own(self, project: Project) -> int:
+        """The id of a project of the scope; asking for another one is a mistake of ours, and raises ValueError."""
+        return self._ids[self.scope.index(project)]
 
     def _meta(self, key: str) -> Any:
         return self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raise it with any change to DERIVED: an older index then rebuilds, and embeds nothing twice."""
 
 FIELD_COLUMNS = ("title", "aliases", "headings", "tags", "body", "path")
@@ -35,7 +35,8 @@ DERIVED_TABLES = ("notes", "properties", "rows", "lexical", "words", "chunks", "
 # the note is read again.
 # A property is one value of a note's frontmatter, tags or dates: as folded text and, if it is one, a number.
 # The lexical index holds terms, already analysed; every ASCII sign a term may hold is a token sign.
-# `words` leads from a stem to the terms that have it, but for the one that is the stem itself.
+# `words` leads from a stem to the terms of a project that have it, but for the one that is the stem itself. (By
+# project, as the stems of a term are those of the languages its notes are in: another project's must not count.)
 DERIVED = f"""
 CREATE TABLE notes (
     id INTEGER PRIMARY KEY,
@@ -83,7 +84,12 @@ CREATE INDEX rows_note ON rows (note_id);
 CREATE VIRTUAL TABLE lexical USING fts5 (
     {", ".join(FIELD_COLUMNS)}, content='', contentless_delete=1, tokenize="ascii tokenchars '+#.-_''@'"
 );
-CREATE TABLE words (stem TEXT NOT NULL, term TEXT NOT NULL, PRIMARY KEY (stem, term)) WITHOUT ROWID;
+CREATE TABLE words (
+    stem TEXT NOT NULL,
+    term TEXT NOT NULL,
+    project_id INTEGER NOT NULL,
+    PRIMARY KEY (stem, term, project_id)
+) WITHOUT ROWID;
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY,
     note_id INTEGER NOT NULL,
