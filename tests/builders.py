@@ -15,7 +15,7 @@ import numpy as np
 from cutaway.config import Settings
 from cutaway.index.choices import store_choice
 from cutaway.index.exact import ExactIndex
-from cutaway.index.projects import named_project, projects_of
+from cutaway.index.projects import as_scope, named_project, projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, open_writer, transaction
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
@@ -169,7 +169,7 @@ def opened(home: Path, settings: Settings | None = None) -> Iterator[Reader]:
     """A reader over every project of *home*."""
     connection = open_reader(home, settings)
     try:
-        yield Reader(connection, tuple(projects_of(connection)))
+        yield Reader(connection, as_scope(projects_of(connection)))
     finally:
         connection.close()
 

@@ -33,13 +33,12 @@ class Lexicon:
     def __init__(self, connection: apsw.Connection, scope: tuple[int, ...]) -> None:
         self._connection = connection
         self._scope = scope
+        self._marks = ", ".join("?" * len(scope))
 
     @cached_property
     def _table(self) -> Ints:
-        marks = ", ".join("?" * len(self._scope))
-        query = (
-            f"SELECT id, number, kind, note_id, length, chunks FROM rows WHERE project_id IN ({marks}) ORDER BY number"
-        )
+        chosen = f"FROM rows WHERE project_id IN ({self._marks})"
+        query = f"SELECT id, number, kind, note_id, length, chunks {chosen} ORDER BY number"
         kinds = {kind: place for place, kind in enumerate(KINDS)}
         found = [(*row[:2], kinds[row[2]], *row[3:]) for row in self._connection.execute(query, self._scope)]
         return np.array(found, np.int64).reshape(-1, 6)
@@ -96,9 +95,12 @@ class Lexicon:
         return {row: place for row, place, here in zip(rows, found.tolist(), held.tolist(), strict=True) if here}
 
     def forms(self, term: Term) -> tuple[str, ...]:
-        """The words that a term finds besides itself, those of its stem; none for a prefix, which SQLite expands."""
-        query = "SELECT term FROM words WHERE stem IN (SELECT value FROM json_each(?)) ORDER BY term"
-        listed = self._connection.execute(query, (json.dumps(sorted(term.stems)),))
+        """The words of the scope that a term finds besides itself, those of its stem; none for a prefix."""
+        query = (
+            "SELECT DISTINCT term FROM words WHERE stem IN (SELECT value FROM json_each(?))"
+            f" AND project_id IN ({self._marks}) ORDER BY term"
+        )
+        listed = self._connection.execute(query, (json.dumps(sorted(term.stems)), *self._scope))
         alike = [*(stem.split(" ", 1)[1] for stem in sorted(term.stems)), *(word for (word,) in listed)]
         return tuple(word for word in dict.fromkeys(alike) if word != term.text and term.answered_by(word))
 

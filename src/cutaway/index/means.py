@@ -6,7 +6,9 @@ is a multiple: so they are exact, and do not depend on the order in which vector
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +40,14 @@ class Means:
 
     def mean(self, space: Space, scope: Iterable[int]) -> tuple[NDArray[np.float64], int]:
         """The mean of the scope's vectors, and how many they are."""
-        held = [self._held(space, project) for project in scope]
+        query = (
+            "SELECT vectors, total FROM sums WHERE space_id = ?"
+            " AND project_id IN (SELECT value FROM json_each(?)) ORDER BY project_id"
+        )
+        found = self._connection.execute(query, (space.id, json.dumps(list(scope))))
+        held: list[tuple[Any, ...]] = found.fetchall()
         count = sum(vectors for vectors, _ in held)
-        total = sum((total for _, total in held), np.zeros(space.dimension, np.int64))
+        total = sum((np.frombuffer(total, "<i8") for _, total in held), np.zeros(space.dimension, np.int64))
         return total / _UNIT / max(count, 1), count
 
     def _held(self, space: Space, project: int) -> tuple[int, NDArray[np.int64]]:

@@ -42,7 +42,7 @@ class NoteTables:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._learned: set[tuple[str, tuple[str, ...]]] = set()
+        self._learned: set[tuple[int, str, tuple[str, ...]]] = set()
 
     def write(self, project: Project, draft: Draft, held: int | None) -> None:
         """Write a note under the id it had, or a new one. What the tables held of it was cleared before."""
@@ -64,7 +64,7 @@ class NoteTables:
             "INSERT INTO properties (note_id, key, text, number) VALUES (?, ?, ?, ?)",
             [(identity, *held) for held in properties_of(note, draft.changed)],
         )
-        self._learn((word for _, terms in analyzed for field in terms for word in field), language)
+        self._learn(project, (word for _, terms in analyzed for field in terms for word in field), language)
         chunks = Counter((chunk.row.kind, chunk.row.ordinal) for chunk in draft.chunking.chunks)
         rows = {
             (row.kind, row.ordinal): self._write_row(project, identity, row, terms, chunks[row.kind, row.ordinal])
@@ -93,15 +93,20 @@ class NoteTables:
         self._connection.execute(_INSERT_LEXICAL, (key, *(" ".join(field) for field in terms)))
         return key
 
-    def _learn(self, words: Iterable[str], language: str | None) -> None:
+    def _learn(self, project: Project, words: Iterable[str], language: str | None) -> None:
         """Remember by which stems words are found. Where a note's language is unknown, it is any of those known."""
         if len(self._learned) > _LEARNED:
             self._learned.clear()
         spoken = (language,) if language else LATIN
-        new = {(word, spoken) for word in words} - self._learned
+        new = {(project.id, word, spoken) for word in words} - self._learned
         self._learned |= new
-        found = ((stem, word) for word, _ in new for stem in stems(word, spoken) if stem.split(" ", 1)[1] != word)
-        self._connection.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", found)
+        found = (
+            (stem, word, project.id)
+            for _, word, _ in new
+            for stem in stems(word, spoken)
+            if stem.split(" ", 1)[1] != word
+        )
+        self._connection.executemany("INSERT OR IGNORE INTO words VALUES (?, ?, ?)", found)
 
     def _write_chunks(self, project: Project, identity: NoteId, draft: Draft, rows: dict[tuple[str, int], int]) -> None:
         for ordinal, (row, passage) in enumerate(draft.chunking.chunks, start=1):

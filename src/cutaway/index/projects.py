@@ -11,7 +11,7 @@ import apsw
 from cutaway.config import PER_PROJECT
 from cutaway.errors import UnknownProject, UsageError
 from cutaway.index.cards import Known
-from cutaway.model import Project
+from cutaway.model import Project, Scope
 from cutaway.notes.vault import understood
 
 
@@ -27,10 +27,10 @@ def _project(number: int, name: str, root: str, settings: str, trusted: str | No
     return understood(Project(number, name, Path(root), chosen, tuple(held.get("ignore", ())), trusted), own_file)
 
 
-def known_notes(connection: apsw.Connection, project: Project) -> dict[str, Known]:
+def known_notes(connection: apsw.Connection, project: int) -> dict[str, Known]:
     """What each note of a project was read from, and how, by path."""
     query = "SELECT path, id, hash, form FROM notes WHERE project_id = ?"
-    return {path: Known(*rest) for path, *rest in connection.execute(query, (project.id,))}
+    return {path: Known(*rest) for path, *rest in connection.execute(query, (project,))}
 
 
 def holds_notes(connection: apsw.Connection, project: Project, folder: str) -> bool:
@@ -39,7 +39,7 @@ def holds_notes(connection: apsw.Connection, project: Project, folder: str) -> b
     return connection.execute(query, (project.id, f"{folder}/", f"{folder}0")).get is not None  # 0 follows /
 
 
-def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> tuple[Project, ...]:
+def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> Scope:
     """The projects named; without names the one around the current folder, else the default, else the only one.
 
     Raises UnknownProject, UsageError.
@@ -50,17 +50,22 @@ def scope_of(connection: apsw.Connection, names: Sequence[str], here: Path) -> t
         if name not in {project.name for project in every}:
             raise UnknownProject(f"no project is called {name!r}. Projects here: {known}.")
     if names:
-        return tuple(project for project in every if project.name in names)
+        return as_scope([project for project in every if project.name in names])
     around = tuple(project for project in every if here.is_relative_to(project.root))
     chosen = around or default_of(connection) or (tuple(every) if len(every) == 1 else ())
-    if chosen:
-        return chosen
-    if not every:
-        raise UnknownProject("this index has no project yet. Run: cutaway index FOLDER")
+    if chosen or not every:
+        return as_scope(chosen)
     raise UsageError(
         "name the project to search with --project, choose one with `cutaway project default NAME`, "
         f"or use --all-projects. Projects here: {known}."
     )
+
+
+def as_scope(projects: Sequence[Project]) -> Scope:
+    """These projects as a scope. Raises UnknownProject where there is none."""
+    if not projects:
+        raise UnknownProject("this index has no project yet. Run: cutaway index FOLDER")
+    return projects[0], *projects[1:]
 
 
 def default_of(connection: apsw.Connection) -> tuple[Project, ...]:

@@ -29,7 +29,7 @@ _NOTE = """
 
 
 class Reader(ManifestReader):
-    """One state of the index, for an explicit, non-empty set of projects.
+    """One state of the index, for an explicit, non-empty set of projects; of any other it knows nothing.
 
     What it has loaded it keeps: several searches may share a reader as long as the index stays as it is.
     """
@@ -58,10 +58,10 @@ class Reader(ManifestReader):
 
     def counts(self, project: Project) -> dict[str, int]:
         """A project in numbers: notes and their bytes, observations, relations, chunks by state."""
-        one = self._connection.execute
-        notes, size = one("SELECT count(*), total(size) FROM notes WHERE project_id = ?", (project.id,)).get
-        kinds = dict(one("SELECT kind, count(*) FROM rows WHERE project_id = ? GROUP BY kind", (project.id,)))
-        states = dict(one("SELECT state, count(*) FROM chunks WHERE project_id = ? GROUP BY state", (project.id,)))
+        one, own = self._connection.execute, (self._own(project),)
+        notes, size = one("SELECT count(*), total(size) FROM notes WHERE project_id = ?", own).get
+        kinds = dict(one("SELECT kind, count(*) FROM rows WHERE project_id = ? GROUP BY kind", own))
+        states = dict(one("SELECT state, count(*) FROM chunks WHERE project_id = ? GROUP BY state", own))
         return {
             "notes": notes,
             "bytes": int(size),
@@ -72,7 +72,7 @@ class Reader(ManifestReader):
 
     def known(self, project: Project) -> dict[str, Known]:
         """What each note of a project was read from, and how, by path."""
-        return known_notes(self._connection, project)
+        return known_notes(self._connection, self._own(project))
 
     def integrity_faults(self) -> list[str]:
         """What SQLite finds wrong with the file, the lexical index included."""
@@ -82,11 +82,8 @@ class Reader(ManifestReader):
 
     def rows_in(self, categories: Iterable[str]) -> list[int]:
         """The store's own keys of the observations of these categories."""
-        wanted = json.dumps([folded(category) for category in categories])
-        query = (
-            f"SELECT id FROM rows WHERE category IN (SELECT value FROM json_each(?)) AND project_id IN ({self._marks})"
-        )
-        return [row for (row,) in self._connection.execute(query, (wanted, *self._ids))]
+        query = "SELECT id FROM rows WHERE category IN (SELECT value FROM json_each(?))"
+        return [row for (row,) in self._select(query, [folded(category) for category in categories], "rows")]
 
     def rows(self, ids: Iterable[RowId]) -> dict[RowId, RowCard]:
         query = f"{_ROW} WHERE number IN (SELECT value FROM json_each(?))"

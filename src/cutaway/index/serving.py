@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cutaway.errors import BadVector, UsageError
+from cutaway.errors import BadVector
 from cutaway.index.cards import Entry, Readiness, Unserved
 from cutaway.index.homes import Home, Opening, home
 from cutaway.index.means import Means
 from cutaway.index.sqlite import SqliteStore
 from cutaway.index.vectors import Space, StoredVectors, Vector, VectorIndex
-from cutaway.model import ChunkId, NoteId, Project, RowId
+from cutaway.model import ChunkId, NoteId, Project, RowId, Scope
 
 _SPACE = "SELECT id, embedding, home, dimension FROM spaces"
 _ENTRY = """
@@ -39,9 +39,7 @@ class Standing(NamedTuple):
 class ManifestReader:
     """The chunks of one scope, in one state of the index."""
 
-    def __init__(self, connection: SqliteStore, scope: tuple[Project, ...]) -> None:
-        if not scope:
-            raise UsageError("a search needs at least one project.")
+    def __init__(self, connection: SqliteStore, scope: Scope) -> None:
         self._connection = connection
         self.scope = scope
         self._ids = tuple(project.id for project in scope)
@@ -114,7 +112,7 @@ class ManifestReader:
             " WHERE c.project_id = ? AND (c.state <> 'ready' OR (? AND NOT (s.embedding = ? AND s.home = ?)))"
             " GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"
         )
-        values = (project.id, embedding is not None, embedding or "", self.home.identity)
+        values = (self._own(project), embedding is not None, embedding or "", self.home.identity)
         return [Unserved(*row) for row in self._connection.execute(query, values)]
 
     # Vectors
@@ -131,11 +129,12 @@ class ManifestReader:
         return round(float(np.vecdot(mean, query.astype(np.float64))), 9), count
 
     def vector_faults(self) -> tuple[int, int]:
-        """How many vectors belong to no ready chunk, and how many ready chunks have no vector, in all projects."""
-        ready = {chunk for (chunk,) in self._connection.execute("SELECT id FROM chunks WHERE state = 'ready'")}
+        """How many vectors belong to no ready chunk, and how many ready chunks have no vector."""
+        query = f"SELECT id FROM chunks WHERE state = 'ready' AND project_id IN ({self._marks})"
+        ready = {chunk for (chunk,) in self._connection.execute(query, self._ids)}
         held: set[int] = set()
         for space in [Space(*row) for row in self._connection.execute(_SPACE)]:
-            index = self.home(Opening(self._connection, space, (), self._connection.settings))
+            index = self.home(Opening(self._connection, space, self._ids, self._connection.settings))
             if space.home == self.home.identity and isinstance(index, StoredVectors):
                 held |= index.stored_ids()
         return len(held - ready), len(ready - held)
@@ -182,13 +181,17 @@ class ManifestReader:
     def chunks_of(self, rows: Iterable[int], space: Space) -> list[int]:
         """The chunks that may be served of rows, which are given by the store's own keys."""
         held = "SELECT id FROM chunks WHERE state = 'ready' AND space_id = ?"
-        query = f"{held} AND row_id IN (SELECT value FROM json_each(?))"
-        return [chunk for (chunk,) in self._connection.execute(query, (space.id, json.dumps(list(rows))))]
+        query = f"{held} AND project_id IN ({self._marks}) AND row_id IN (SELECT value FROM json_each(?))"
+        return [chunk for (chunk,) in self._connection.execute(query, (space.id, *self._ids, json.dumps(list(rows))))]
 
-    def _select(self, query: str, ids: Sequence[int], table: str) -> list[tuple[Any, ...]]:
-        """Run a query over a list of ids, held to the scope."""
+    def _select(self, query: str, values: Sequence[object], table: str) -> list[tuple[Any, ...]]:
+        """Run a query over a list of values, held to the scope."""
         scoped = f"{query} AND {table}.project_id IN ({self._marks})"
-        return self._connection.execute(scoped, (json.dumps(list(ids)), *self._ids)).fetchall()
+        return self._connection.execute(scoped, (json.dumps(values), *self._ids)).fetchall()
+
+    def _own(self, project: Project) -> int:
+        """The id of a project of the scope; asking for another one is a mistake of ours, and raises ValueError."""
+        return self._ids[self.scope.index(project)]
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

@@ -57,7 +57,7 @@ class Writer:
         """Forget a project and all that is indexed of it; its files are not touched. Returns how many notes it had."""
         held = [known.id for known in self.known(project).values()]
         self.remove(held)
-        for table in ("problems", "sums"):
+        for table in ("problems", "sums", "words"):
             self._connection.execute(f"DELETE FROM {table} WHERE project_id = ?", (project.id,))
         self._connection.execute("DELETE FROM projects WHERE id = ?", (project.id,))
         self._connection.execute("DELETE FROM meta WHERE key = 'default_project' AND value = ?", (str(project.id),))
@@ -76,7 +76,7 @@ class Writer:
     # Notes
 
     def known(self, project: Project) -> dict[str, Known]:
-        return known_notes(self._connection, project)
+        return known_notes(self._connection, project.id)
 
     def rename(self, note: NoteId, path: str) -> None:
         """Another path for the same note; its rows are to be written anew, its id stays."""

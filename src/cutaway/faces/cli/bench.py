@@ -20,7 +20,7 @@ from cutaway.evaluation.sweep import INDEXED
 from cutaway.faces.cli.index import alone, progress_bar
 from cutaway.faces.cli.prepare import cross_encoder_or_reason, embedder_or_reason, home_of
 from cutaway.faces.cli.session import messages, open_scope, settings_under
-from cutaway.index.projects import projects_of
+from cutaway.index.projects import as_scope, projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import open_reader, snapshot
 from cutaway.index.state import Judgments, ScoreCache
@@ -130,7 +130,7 @@ def bench_of(options: argparse.Namespace, judged: JudgedSet, variants: Sequence[
     connection = open_reader(home)
     try:
         with snapshot(connection):
-            reader = Reader(connection, tuple(projects_of(connection)))
+            reader = Reader(connection, as_scope(projects_of(connection)))
             yield _bench(reader, home, corpus_documents(corpus, judged, reader), variants)
     finally:
         connection.close()

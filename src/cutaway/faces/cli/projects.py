@@ -16,7 +16,7 @@ from cutaway.faces.cli.index import alone
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, screen
-from cutaway.index.projects import default_of, named_project, projects_of
+from cutaway.index.projects import as_scope, default_of, named_project, projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import SqliteStore, bump_generation, close_writer, open_reader, open_writer, transaction
 from cutaway.index.state import Judgments
@@ -28,9 +28,9 @@ def listing(options: argparse.Namespace) -> int:
     """Every project; 1 where there is none."""
     connection = open_reader(home_of(options), load_settings(home_of(options)))
     try:
-        projects = tuple(projects_of(connection))
+        projects = projects_of(connection)
         chosen = [project.name for project in default_of(connection)]
-        found = [held._asdict() for held in overview(Reader(connection, projects))] if projects else []
+        found = [held._asdict() for held in overview(Reader(connection, as_scope(projects)))] if projects else []
     finally:
         connection.close()
     for held in found:
