@@ -23,7 +23,7 @@ import numpy as np
 from cutaway.config import Settings
 from cutaway.index.projects import as_scope, projects_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import open_reader, open_writer, transaction
+from cutaway.index.store import open_reader, open_writer
 from cutaway.index.sync import sync
 from cutaway.index.writer import Writer
 from cutaway.models.cross_encoder import CrossEncoder, named_cross_encoder
@@ -109,10 +109,10 @@ def _indexed(home: Path, folders: list[Path], embedder: Embedder) -> Reader:
     connection = open_writer(home)
     rng = np.random.default_rng(1)
     for folder in folders:
-        with transaction(connection):
+        with connection.transaction():
             project = Writer(connection).add_project(folder.name, folder)
         sync(project, connection, None, Settings(), lambda *_: None)
-    with transaction(connection):
+    with connection.transaction():
         writer = Writer(connection)
         projects, manifest = writer.projects(), writer.manifest
         space = manifest.space(embedder.identity, embedder.dimension)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from builders import HashEmbedder, index_vault, write_vault
-from cutaway.index import sqlite
+from cutaway.index import store
 from cutaway.index.note_tables import NoteTables
-from cutaway.index.sqlite import open_writer
 from cutaway.index.state import Judgment, Judgments
+from cutaway.index.store import open_writer
 from cutaway.models.embedder import Vectors
 from cutaway.retrieval import tracing
 
@@ -47,8 +47,8 @@ class Failing(HashEmbedder):
 def timeless(side_by_side: bool) -> Iterator[None]:
     """Clocks stand still, so that nothing differs by when it was made; ids of the projects may be neighbours."""
     with pytest.MonkeyPatch.context() as patch:
-        clock = SimpleNamespace(time=lambda: 1.0, strftime=sqlite.time.strftime, gmtime=sqlite.time.gmtime)
-        patch.setattr(sqlite, "time", clock)
+        clock = SimpleNamespace(time=lambda: 1.0, strftime=store.time.strftime, gmtime=store.time.gmtime)
+        patch.setattr(store, "time", clock)
         patch.setattr(tracing, "perf_counter", lambda: 0.0)
         if side_by_side:
             patch.setattr(NoteTables, "_free", _beside)
@@ -59,7 +59,7 @@ def _beside(tables: NoteTables, table: str, column: str, name: str) -> int:
     """Ids of different projects differ by one, and a note, a row and a chunk have the same."""
     first = name.split("\0")[0]
     wanted = 3 + (int(first) % 3 if first.isdigit() else PROJECTS.index(first))
-    while tables._connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (wanted,)).get is not None:
+    while tables._store.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (wanted,)).get is not None:
         wanted += 3
     return wanted
 

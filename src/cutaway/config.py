@@ -26,6 +26,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     embedder: str = Field("bge-small-en-v1.5", description="Embedding model, or `none` for text search only.")
+    store: SecretStr | None = Field(None, description="Where the index is: a `postgresql://` address; else a file.")
+    store_schema: str = Field("cutaway", pattern=r"^[a-z_][a-z0-9_]{0,62}$", description="The schema there.")
     vectors: str = Field("exact", description="Where vectors live.")
     chunk_chars: int = Field(900, ge=100, le=8_000, description="Characters a passage aims at.")
     context_line: bool = Field(True, description="Embed a passage together with its title and headings.")

@@ -13,7 +13,7 @@ import pytest
 from builders import HashEmbedder, opened, vectors_of
 from cutaway.index.projects import projects_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import open_reader
+from cutaway.index.store import open_reader
 from cutaway.index.vectors import Space
 from cutaway.model import RowId
 from cutaway.notes.analyzer import Term

@@ -14,7 +14,7 @@ from cutaway.config import Settings
 from cutaway.errors import UnknownProject, UsageError
 from cutaway.index.projects import as_scope, projects_of, scope_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import open_reader, open_writer
+from cutaway.index.store import open_reader, open_writer
 from cutaway.index.writer import Writer
 from cutaway.model import ChunkId, Scope
 from cutaway.retrieval.pipeline import search

@@ -62,7 +62,7 @@ def test_no_more_is_asked_of_the_database_for_more_projects(home: Path) -> None:
     for count in COUNTS:
         told: list[str] = []
         with scoped(home, *NAMES[:count]) as reader:
-            reader._connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event, told=told: told.append(event["sql"]))
+            reader._store.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event, told=told: told.append(event["sql"]))
             answer(reader, Request("red sun", limit=3), models=Models(HashEmbedder()))
         ours = (sql for sql in told if "'main'" not in sql)  # the others are of the lexical index itself
         asked.append(sorted(re.sub(r"[?,\s]+", " ", sql).replace("( )", "()") for sql in ours))

@@ -15,7 +15,7 @@ from builders import HashEmbedder, LengthReranker, index_vault, opened, write_va
 from cutaway.config import RerankFormula, Settings
 from cutaway.index.projects import as_scope, projects_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import open_reader, open_writer
+from cutaway.index.store import open_reader, open_writer
 from cutaway.retrieval.pipeline import Answer, search
 from cutaway.retrieval.plan import Models
 from cutaway.retrieval.request import Request

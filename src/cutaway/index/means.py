@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cutaway.index.sqlite import SqliteStore
+from cutaway.index.store import Store
 from cutaway.index.vectors import Space
 from cutaway.model import Project
 
@@ -23,8 +23,8 @@ _UNIT = 2.0**24
 class Means:
     """Running sums of vectors."""
 
-    def __init__(self, connection: SqliteStore) -> None:
-        self._connection = connection
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def add(self, space: Space, project: int, vectors: Sequence[NDArray[np.floating]]) -> None:
         """Count vectors in."""
@@ -36,7 +36,7 @@ class Means:
 
     def forget(self, space: Space, project: Project) -> None:
         """A project has no vector in this space any more."""
-        self._connection.execute("DELETE FROM sums WHERE project_id = ? AND space_id = ?", (project.id, space.id))
+        self._store.execute("DELETE FROM sums WHERE project_id = ? AND space_id = ?", (project.id, space.id))
 
     def mean(self, space: Space, scope: Iterable[int]) -> tuple[NDArray[np.float64], int]:
         """The mean of the scope's vectors, and how many they are."""
@@ -44,7 +44,7 @@ class Means:
             "SELECT vectors, total FROM sums WHERE space_id = ?"
             " AND project_id IN (SELECT value FROM json_each(?)) ORDER BY project_id"
         )
-        found = self._connection.execute(query, (space.id, json.dumps(list(scope))))
+        found = self._store.execute(query, (space.id, json.dumps(list(scope))))
         held: list[tuple[Any, ...]] = found.fetchall()
         count = sum(vectors for vectors, _ in held)
         total = sum((np.frombuffer(total, "<i8") for _, total in held), np.zeros(space.dimension, np.int64))
@@ -52,14 +52,14 @@ class Means:
 
     def _held(self, space: Space, project: int) -> tuple[int, NDArray[np.int64]]:
         query = "SELECT vectors, total FROM sums WHERE project_id = ? AND space_id = ?"
-        found = self._connection.execute(query, (project, space.id)).get
+        found = self._store.execute(query, (project, space.id)).get
         if found is None:
             return 0, np.zeros(space.dimension, np.int64)
         return found[0], np.frombuffer(found[1], "<i8")
 
     def _change(self, space: Space, project: int, vectors: int, total: NDArray[np.int64]) -> None:
         count, before = self._held(space, project)
-        self._connection.execute(
+        self._store.execute(
             "INSERT INTO sums (project_id, space_id, vectors, total) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (project_id, space_id) DO UPDATE SET vectors = excluded.vectors, total = excluded.total",
             (project, space.id, count + vectors, (before + total).astype("<i8").tobytes()),
