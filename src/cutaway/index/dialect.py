@@ -51,7 +51,7 @@ def statements(tables: str) -> Iterator[str]:
         unique, digests = _KEYS.get(name, ("", ""))
         yield typed(re.sub(rf",\s*{re.escape(unique)}", "", statement) if unique else statement)
         if digests:
-            yield f"CREATE UNIQUE INDEX {name}_key ON {name} ({digests})"
+            yield f"CREATE UNIQUE INDEX {name}_unique ON {name} ({digests})"
 
 
 def typed(definition: str) -> str:

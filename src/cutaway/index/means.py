@@ -58,6 +58,7 @@ class Means:
         return found[0], np.frombuffer(found[1], "<i8")
 
     def _change(self, space: Space, project: int, vectors: int, total: NDArray[np.int64]) -> None:
+        self._store.lock("sums", project, space.id)
         count, before = self._held(space, project)
         self._store.execute(
             "INSERT INTO sums (project_id, space_id, vectors, total) VALUES (?, ?, ?, ?)"

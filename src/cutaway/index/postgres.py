@@ -55,29 +55,42 @@ class PostgresStore:
     @classmethod
     def for_writing(cls, settings: Settings) -> PostgresStore:
         """Create the index, or rebuild it to the current schema, where needed."""
-        store = cls(settings)
-        with store.transaction():
-            store.lock("schema")
-            store.connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(store._schema))
+        with cls._opening(settings) as store:
+            with store.transaction():
+                store.lock("schema")
+                store.connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(store._schema))
             store._enter()
-            store._make_current()
-        return store
+            with store.transaction():
+                store.lock("schema")
+                store._make_current()
+            return store
 
     @classmethod
     def for_reading(cls, settings: Settings) -> PostgresStore:
         """Open it read only. Raises IndexMissing, IndexMismatch, StoreUnavailable."""
+        with cls._opening(settings) as store:
+            store._enter()
+            if store.execute("SELECT to_regclass('meta')").get is None:
+                raise IndexMissing(f"nothing is indexed in {store.place} yet. Run: cutaway index FOLDER")
+            found = store.execute("SELECT value FROM meta WHERE key = 'schema'").get
+            if found != str(SCHEMA_VERSION):
+                raise IndexMismatch(
+                    f"{store.place} has schema {found}; this version reads schema {SCHEMA_VERSION}. "
+                    "Run: cutaway index (the index is rebuilt from the files; nothing is embedded twice)."
+                )
+            store.connection.execute("SET default_transaction_read_only = on")
+            return store
+
+    @classmethod
+    @contextmanager
+    def _opening(cls, settings: Settings) -> Iterator[PostgresStore]:
+        """A connection that is closed again where it turns out to be of no use."""
         store = cls(settings)
-        store._enter()
-        if store.execute("SELECT to_regclass('meta')").get is None:
-            raise IndexMissing(f"nothing is indexed in {store.place} yet. Run: cutaway index FOLDER")
-        found = store.execute("SELECT value FROM meta WHERE key = 'schema'").get
-        if found != str(SCHEMA_VERSION):
-            raise IndexMismatch(
-                f"{store.place} has schema {found}; this version reads schema {SCHEMA_VERSION}. "
-                "Run: cutaway index (the index is rebuilt from the files; nothing is embedded twice)."
-            )
-        store.connection.execute("SET default_transaction_read_only = on")
-        return store
+        try:
+            yield store
+        except BaseException:
+            store.close()
+            raise
 
     @classmethod
     @contextmanager
