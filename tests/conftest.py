@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from builders import HashEmbedder
+from postgres import emptied, made_database, started_server
 
 # Machines that run these tests are shared: no property is judged by how long one example took.
 # On CI the examples are the same every time, so that a red run can be repeated; elsewhere they are new ones.
@@ -43,3 +45,22 @@ def vault(tmp_path: Path) -> Path:
 @pytest.fixture
 def embedder() -> HashEmbedder:
     return HashEmbedder()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URI of an empty database on a real PostgreSQL with pgvector, this test process's own."""
+    with started_server() as server, made_database(server) as database:
+        yield database
+
+
+@pytest.fixture(scope="session")
+def one_database(postgres: str) -> Iterator[str]:
+    with made_database(postgres) as database:
+        yield database
+
+
+@pytest.fixture
+def database(one_database: str) -> str:
+    """The URI of a database that this test finds empty."""
+    return emptied(one_database)
