@@ -29,6 +29,15 @@ class Settings(BaseModel):
     store: SecretStr | None = Field(None, description="Where the index is: a `postgresql://` address; else a file.")
     store_schema: str = Field("cutaway", pattern=r"^[a-z_][a-z0-9_]{0,62}$", description="The schema there.")
     vectors: str = Field("exact", description="Where vectors live.")
+    pgvector_exact_below: int = Field(
+        50_000, ge=0, description='With `vectors = "pgvector"`: up to so many vectors in scope are all compared.'
+    )
+    pgvector_ef_search: int = Field(
+        200,
+        ge=10,
+        le=1_000,
+        description="Beyond that: candidates HNSW keeps at once; more miss less.",
+    )
     chunk_chars: int = Field(900, ge=100, le=8_000, description="Characters a passage aims at.")
     context_line: bool = Field(True, description="Embed a passage together with its title and headings.")
     mode: Mode = Field("hybrid", description="How to search when the request does not say.")

@@ -60,6 +60,10 @@ class ModelUnavailable(CutawayError):
     """A model's files or packages are not installed, or not the ones we know."""
 
 
+class VectorsUnavailable(CutawayError):
+    """The vectors' home cannot be reached or does not answer in time."""
+
+
 class UnreadableQuery(UsageError):
     """A query in a script that the embedding model does not know; its words can still be searched."""
 

@@ -18,7 +18,7 @@ from cutaway.errors import CutawayError
 from cutaway.index.homes import Opening, home, home_of
 from cutaway.index.means import Means
 from cutaway.index.store import Store, now
-from cutaway.index.vectors import Record, Space, Vector, VectorIndex
+from cutaway.index.vectors import Maintained, Record, Space, Vector, VectorIndex
 from cutaway.model import ChunkId, NoteId, Project, embedded_text
 
 _IDS = "(SELECT value FROM json_each(?))"
@@ -49,7 +49,14 @@ class Manifest:
             (embedding, identity, dimension),
         )
         query = "SELECT id, embedding, home, dimension FROM spaces WHERE embedding = ? AND home = ?"
-        return Space(*self._store.execute(query, (embedding, identity)).get)
+        space = Space(*self._store.execute(query, (embedding, identity)).get)
+        self._index(space)  # a home that cannot be had says so before anything is embedded
+        return space
+
+    def settle(self, space: Space) -> bool:
+        """Let the home know that nothing more is coming now; whether its answers may be others."""
+        index = self._index(space)
+        return isinstance(index, Maintained) and index.settle()
 
     def adopt(self, project: Project, space: Space) -> int:
         """Serve a project from this space alone. Its chunks in another are pending again; returns how many."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -111,9 +111,10 @@ class SqliteStore(apsw.Connection):
 
     def close(self, force: bool = False) -> None:
         """Close; a writer folds its log into the file where no reader is in the way."""
-        if not self.readonly("main"):
-            self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        super().close(force)
+        with suppress(apsw.ConnectionClosedError):
+            if not self.readonly("main"):
+                self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            super().close(force)
 
     def _make_current(self) -> None:
         """The current schema, whatever the file held."""

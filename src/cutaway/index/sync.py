@@ -167,6 +167,9 @@ def embed_pending(projects: Sequence[Project], connection: Store, embedder: Embe
             published += manifest.publish(projects, space, [text_hash for text_hash, _ in sound])
             failed += sum(manifest.fail(projects, space, key, f"the vector is {fault}") for key, fault in broken)
             bump_generation(connection)
+    with connection.transaction():
+        if manifest.settle(space):
+            bump_generation(connection)
     progress("embed", published + failed, total)
     return Embedding(published, failed)
 
