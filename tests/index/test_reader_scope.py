@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,6 +93,8 @@ ASKED: dict[str, Callable[[Reader, Everything], object]] = {
     "vectors": vectors,
     "spoken": lambda reader, _: reader.spoken,
     "home": lambda reader, _: reader.home,
+    "place": lambda reader, _: Path(reader.place).name,
+    "size": lambda reader, _: reader.size() > 0,
     "space": lambda reader, _: space(reader)[1:],
     "standings": lambda reader, _: [(held.project.name, held.state, held.chunks) for held in reader.standings],
     "identities": lambda reader, _: reader.identities(reader.scope[0]),

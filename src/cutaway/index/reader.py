@@ -70,6 +70,15 @@ class Reader(ManifestReader):
             **{state: states.get(state, 0) for state in ("ready", "pending", "failed")},
         }
 
+    @property
+    def place(self) -> str:
+        """Where the index is, as a user may be told."""
+        return self._store.place
+
+    def size(self) -> int:
+        """Bytes of the whole index on disk."""
+        return self._store.size()
+
     def known(self, project: Project) -> dict[str, Known]:
         """What each note of a project was read from, and how, by path."""
         return known_notes(self._store, self._own(project))

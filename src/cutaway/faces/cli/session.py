@@ -15,7 +15,6 @@ from cutaway.config import Settings, for_scope, load_settings
 from cutaway.faces.cli.prepare import embedder_or_reason, home_of, models_under
 from cutaway.index.projects import as_scope, projects_of, scope_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import index_file
 from cutaway.index.store import open_reader
 from cutaway.models.embedder import Embedder
 
@@ -34,10 +33,6 @@ class Session:
     def embedder(self) -> Embedder | str:
         """The configured embedder, or why there is none."""
         return embedder_or_reason(self.settings)
-
-    @property
-    def file(self) -> Path:
-        return index_file(self.home)
 
 
 @contextmanager

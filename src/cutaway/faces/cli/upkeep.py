@@ -41,12 +41,11 @@ def doctor(options: argparse.Namespace) -> int:
 
 
 def _place(session: Session) -> dict[str, Any]:
-    files = sorted(session.file.parent.glob(f"{session.file.name}*"))
     embedder = session.embedder()
     return {
         "home": str(session.home),
-        "index": str(session.file),
-        "bytes": sum(file.stat().st_size for file in files),
+        "index": session.reader.place,
+        "bytes": session.reader.size(),
         "in_use": embedder if isinstance(embedder, str) else embedder.identity,
     }
 
