@@ -123,7 +123,7 @@ def test_a_missing_package_is_named_with_the_way_to_get_it(
     for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, package, None)
-    for name in ("cutaway.models.fastembed", "cutaway.models.http"):
+    for name in ("cutaway.models.fastembed", "cutaway.models.http", "cutaway.models.remote"):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
     with pytest.raises(ModelUnavailable, match=extra):
