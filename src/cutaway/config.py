@@ -41,7 +41,9 @@ class Settings(BaseModel):
         le=16_384,
         description="How many numbers its vectors have; unset, each command asks it once.",
     )
-    embedder_tokens: int = Field(512, ge=32, le=100_000, description="How many tokens its model reads.")
+    embedder_tokens: int = Field(
+        512, ge=32, le=100_000, description="How many tokens the endpoint's model reads; estimated."
+    )
     embedder_query_prefix: str | None = Field(
         None, description="What a model reads before a query; unset, what FastEmbed's model needs, or nothing."
     )

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import platformdirs
 
 from cutaway.errors import ModelUnavailable, RerankFailed, SettingsError
 from cutaway.models.cross_encoder import squashed
@@ -60,6 +61,7 @@ _PREFIXES = {
     "qwen/qwen3-embedding-0.6b": _QWEN,
     "qwen/qwen3-embedding-0.6b-q": _QWEN,
 }
+_CACHE = platformdirs.user_cache_path("cutaway", appauthor=False) / "models"  # its own is emptied at start-up
 _LIMIT = 512  # what FastEmbed reads of a model that does not say
 
 
@@ -123,7 +125,12 @@ class FastEmbedEmbedder:
         """The model, not loaded yet; its files are there."""
         try:
             return TextEmbedding(
-                self._name, threads=1, lazy_load=True, local_files_only=not fetch, enable_cpu_mem_arena=False
+                self._name,
+                cache_dir=os.environ.get("FASTEMBED_CACHE_PATH") or str(_CACHE),
+                threads=1,
+                lazy_load=True,
+                local_files_only=not fetch,
+                enable_cpu_mem_arena=False,
             )
         except runtime_failures() as failure:
             if fetch:
