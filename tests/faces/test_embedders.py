@@ -141,6 +141,28 @@ def test_nothing_is_sent_that_need_not_be(
     assert [] == server.requests
 
 
+@pytest.mark.parametrize(
+    ("command", "fetches"),
+    [(("index",), True), (("search", "red", "--all-projects"), False), (("status", "--all-projects"), False)],
+    ids=lambda value: value[0] if isinstance(value, tuple) else None,
+)
+def test_only_indexing_may_download_a_model(
+    two: Cutaway, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], fetches: bool
+) -> None:
+    """A search that began to fetch gigabytes would seem to hang."""
+    asked: list[bool] = []
+
+    def named(_: Settings, at_once: bool = False, fetch: bool = False) -> Embedder:  # noqa: ARG001
+        asked.append(fetch)
+        return HashEmbedder()
+
+    for module in (index, prepare):
+        monkeypatch.setattr(module, "named_embedder", named)
+    two(*command)
+
+    assert {fetches} == set(asked)
+
+
 @pytest.mark.parametrize("setting", [name for name in Settings.model_fields if name.startswith("embedder")])
 def test_no_project_decides_where_its_texts_go(two: Cutaway, setting: str) -> None:
     """Nor its folder: an address is the home's alone."""

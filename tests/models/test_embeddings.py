@@ -372,6 +372,7 @@ def echoes() -> list[Any]:
         {"error": f"Bearer {KEY} may not embed {SECRET}"},
         "x" * 1_990 + KEY,
         SECRET * 60 + KEY,
+        (SECRET.replace("ü", "u") * 40)[:1_990] + KEY,
     ]
 
 
@@ -386,6 +387,16 @@ def test_no_failure_repeats_key_or_text(server: Server, status: int, echo: Any) 
         endpoint(server, embedder_key=KEY).embed([SECRET])
     for part in ("diagnosis", "stove", "grey", KEY[:8]):
         assert part not in str(failure.value)
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize("text", ["Anna\nhas it\nin the\nstove\nall of\nit", "„Ännä“ — „ölt“ — „über“ — „Öl“"])
+def test_a_text_in_json_is_the_same_text(server: Server, text: str, ascii_only: bool) -> None:
+    """However many of its signs are escaped there."""
+    server.respond = answering(json.dumps({"error": text}, ensure_ascii=ascii_only).encode(), 500)
+
+    with pytest.raises(ModelUnavailable, match=r'status 500: \{"error": "…"\}$'):
+        endpoint(server).embed([text])
 
 
 def test_a_short_query_is_not_repeated_either(server: Server) -> None:

@@ -133,7 +133,8 @@ class Recorded:
         type(self).read += texts
         return iter([np.ones(1024)] * len(texts))
 
-    query_embed = passage_embed
+    def query_embed(self, texts: list[str]) -> Iterable[Any]:
+        return self.passage_embed([f"{text}?" for text in texts])
 
 
 @pytest.fixture
@@ -147,16 +148,16 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> type[Recorded]:
 @pytest.mark.parametrize(
     ("chosen", "expected"),
     [
-        ((None, None), ["passage: red", "query: red"]),
-        (("", ""), ["red", "red"]),
-        (("ask: ", None), ["passage: red", "ask: red"]),
-        ((None, "text: "), ["text: red", "query: red"]),
+        ((None, None), ["passage: red", "query: red?"]),
+        (("", ""), ["red", "red?"]),
+        (("ask: ", None), ["passage: red", "ask: red?"]),
+        ((None, "text: "), ["text: red", "query: red?"]),
     ],
 )
 def test_a_model_that_needs_prefixes_has_them_unless_others_are_set(
     recorded: type[Recorded], chosen: tuple[str | None, str | None], expected: list[str]
 ) -> None:
-    """An empty one is none."""
+    """An empty one is none. FastEmbed is told, too, which of the two it reads: some models need to know."""
     embedder = FastEmbedEmbedder(E5, *chosen)
     embedder.embed(["red"])
     embedder.embed(["red"], query=True)
