@@ -1,4 +1,4 @@
-"""One question to a configured address, within its time and size. The only module that sends note text."""
+"""One question to a configured address, within its time and size. The only module that sends text to a model."""
 
 from __future__ import annotations
 
