@@ -55,9 +55,9 @@ class Counted:
     def __getattr__(self, name: str) -> object:
         return getattr(self._model, name)
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts: Sequence[str], query: bool = False) -> Vectors:
         self.calls += 1
-        return self._model.embed(texts)  # type: ignore[union-attr]
+        return self._model.embed(texts, query)  # type: ignore[union-attr]
 
     def relevance(self, query: str, documents: Sequence[str]) -> Sequence[float]:
         self.calls += 1
@@ -66,7 +66,7 @@ class Counted:
 
 def main() -> None:
     options = _options()
-    embedder = named_embedder("bge-small-en-v1.5")
+    embedder = named_embedder(Settings())
     reranker = named_cross_encoder(Settings())
     assert embedder is not None and reranker is not None, "this needs cutaway[local]"
     with tempfile.TemporaryDirectory() as name:

@@ -83,7 +83,7 @@ def _cold(home: Path) -> None:
 
 
 def _warm(home: Path) -> None:
-    embedder = named_embedder("bge-small-en-v1.5")
+    embedder = named_embedder(Settings())
     assert embedder is not None
     connection = open_reader(home)
     reader = Reader(connection, tuple(projects_of(connection)))

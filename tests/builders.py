@@ -105,9 +105,11 @@ class HashEmbedder:
         self.tokenizer = WordTokenizer(limit)
         self.calls = 0
         self.embedded: list[str] = []
+        self.asked_as_query: list[bool] = []
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts: Sequence[str], query: bool = False) -> Vectors:
         self.calls += 1
+        self.asked_as_query += [query] * len(texts)
         self.embedded += texts
         return np.stack([self._vector(text) for text in texts]) if texts else np.empty((0, self.dimension), np.float32)
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from builders import HashEmbedder
+from endpoints import Server
 from postgres import emptied, made_database, started_server
 
 # Machines that run these tests are shared: no property is judged by how long one example took.
@@ -64,3 +65,13 @@ def one_database(postgres: str) -> Iterator[str]:
 def database(one_database: str) -> str:
     """The URI of a database that this test finds empty."""
     return emptied(one_database)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """No proxy of the person who runs the tests stands before it."""
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "*")
+    server = Server()
+    yield server
+    server.close()

@@ -35,8 +35,8 @@ class Homes(NamedTuple):
 class Failing(HashEmbedder):
     """Has no vector for some texts."""
 
-    def embed(self, texts: list[str]) -> Vectors:  # type: ignore[override]
-        vectors = super().embed(texts)
+    def embed(self, texts: list[str], query: bool = False) -> Vectors:  # type: ignore[override]
+        vectors = super().embed(texts, query)
         for place, text in enumerate(texts):
             if "UNEMBEDDABLE" in text:
                 vectors[place] = np.nan

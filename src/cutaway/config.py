@@ -18,6 +18,7 @@ Fusion = Literal["calibrated-dismax", "dismax-0.3", "rrf"]
 Grouping = Literal["note", "row"]
 RerankFormula = Literal["blend", "replace"]
 RerankFailure = Literal["fallback", "error"]
+_ADDRESS = r"^https?://[^\s@?#]+$"
 
 
 class Settings(BaseModel):
@@ -25,7 +26,28 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    embedder: str = Field("bge-small-en-v1.5", description="Embedding model, or `none` for text search only.")
+    embedder: str = Field(
+        "bge-small-en-v1.5",
+        description="Embedding model: the bundled one, one of FastEmbed's, or the endpoint's; `none`: words only.",
+    )
+    embedder_url: str | None = Field(
+        None, pattern=_ADDRESS, description="Base address of an OpenAI-style `/embeddings` endpoint."
+    )
+    embedder_key: SecretStr | None = Field(None, description="Its key, sent as a bearer token.")
+    embedder_timeout: float = Field(60.0, gt=0, le=600, description="Seconds the endpoint may take.")
+    embedder_dimension: int | None = Field(
+        None,
+        ge=1,
+        le=16_384,
+        description="How many numbers its vectors have; unset, each command asks it once.",
+    )
+    embedder_tokens: int = Field(
+        512, ge=32, le=100_000, description="How many tokens the endpoint's model reads; estimated."
+    )
+    embedder_query_prefix: str | None = Field(
+        None, description="What a model reads before a query; unset, what FastEmbed's model needs, or nothing."
+    )
+    embedder_passage_prefix: str | None = Field(None, description="The same before a passage.")
     store: SecretStr | None = Field(None, description="Where the index is: a `postgresql://` address; else a file.")
     store_schema: str = Field("cutaway", pattern=r"^[a-z_][a-z0-9_]{0,62}$", description="The schema there.")
     vectors: str = Field("exact", description="Where vectors live.")
@@ -79,7 +101,7 @@ class Settings(BaseModel):
         "fallback", description="If it fails: the fused order (`fallback`), or `error`."
     )
     rerank_url: str | None = Field(
-        None, pattern=r"^https?://[^\s@]+$", description="Base address of a Cohere- or Jina-style `/rerank` endpoint."
+        None, pattern=_ADDRESS, description="Base address of a Cohere- or Jina-style `/rerank` endpoint."
     )
     rerank_key: SecretStr | None = Field(None, description="Its key, sent as a bearer token.")
     rerank_timeout: float = Field(10.0, gt=0, le=600, description="Seconds the endpoint may take.")

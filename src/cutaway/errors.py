@@ -57,7 +57,11 @@ class IndexMismatch(CutawayError):
 
 
 class ModelUnavailable(CutawayError):
-    """A model's files or packages are not installed, or not the ones we know."""
+    """A model's files or packages are not installed, or not the ones we know; or nobody answers at its address."""
+
+
+class TextRefused(CutawayError):
+    """A model will not embed a text, most often because it is too long."""
 
 
 class VectorsUnavailable(CutawayError):

@@ -73,16 +73,17 @@ def test_a_run_of_the_search_can_be_kept(tmp_path: Path) -> None:
     ]
 
 
-def test_a_key_is_in_no_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["rerank", "embedder"])
+def test_a_key_is_in_no_run(tmp_path: Path, kind: str) -> None:
     """A run file is made to be passed on."""
     index_vault(tmp_path, write_vault(tmp_path / "vault", {"a.md": "salt"}))
-    settings = Settings(rerank_key=SecretStr("hush"), rerank_url="https://rerank.example")
+    settings = Settings(**{f"{kind}_key": SecretStr("hush"), f"{kind}_url": f"https://{kind}.example"})  # type: ignore[arg-type]
     with opened(tmp_path) as reader:
         (run,) = ran(JUDGED, {"run": settings}, reader, Models("none"), documents_of(JUDGED, reader), lambda *_: None)
 
-    assert "https://rerank.example" in run_as_json(run)
+    assert f"https://{kind}.example" in run_as_json(run)
     assert "hush" not in run_as_json(run)
-    assert "rerank_key" not in run_as_json(run)
+    assert f"{kind}_key" not in run_as_json(run)
 
 
 @pytest.mark.parametrize(

@@ -162,10 +162,10 @@ def test_a_model_that_fails_leaves_the_words_indexed(
     """Every project is reported, what failed is said, and the passages wait."""
 
     class Failing(HashEmbedder):
-        def embed(self, texts: object) -> object:  # noqa: ARG002
+        def embed(self, *_: object) -> object:
             raise error
 
-    monkeypatch.setattr(index, "named_embedder", lambda *_: Failing())
+    monkeypatch.setattr(index, "named_embedder", lambda *_, **__: Failing())
     write_vault(tmp_path / "ant", {"new.md": "mint"})
     ran = three("index", "--json")
     report = json.loads(ran.out)
@@ -187,7 +187,7 @@ def test_a_model_without_its_tokenizer_is_a_missing_model(
             return super().__getattribute__(name)
 
     half = Half()
-    monkeypatch.setattr(index, "named_embedder", lambda *_: half)
+    monkeypatch.setattr(index, "named_embedder", lambda *_, **__: half)
     write_vault(tmp_path / "ant", {"new.md": "mint"})
     ran = three("index", "--json")
 

@@ -32,7 +32,7 @@ from cutaway.faces.cli import index
 from cutaway.faces.cli.main import main
 
 class Failing(HashEmbedder):
-    def embed(self, texts):
+    def embed(self, texts, query=False):
         raise ModelUnavailable("the model is broken")
 
 def missing():

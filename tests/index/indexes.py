@@ -21,11 +21,11 @@ class BatchEmbedder(HashEmbedder):
         self.batches: list[list[str]] = []
         self.stop_at, self.spoiled, self.value = stop_at, spoiled, value
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts: Sequence[str], query: bool = False) -> Vectors:
         if len(self.batches) == self.stop_at:
             raise KeyboardInterrupt
         self.batches.append(list(texts))
-        vectors = super().embed(texts)
+        vectors = super().embed(texts, query)
         for place, text in enumerate(texts):
             if self.spoiled is not None and self.spoiled in text:
                 vectors[place] = self.value

@@ -186,7 +186,7 @@ def test_an_embedder_that_changed_its_dimension_stores_nothing(home: Path, vault
     """Vectors of the wrong shape are refused whole, naming both sizes; the chunks go on waiting."""
     write_vault(vault, MANY)
     embedder = HashEmbedder()
-    embedder.embed = lambda texts: np.ones((len(texts), 48), np.float32)  # type: ignore[method-assign]
+    embedder.embed = lambda texts, *_: np.ones((len(texts), 48), np.float32)  # type: ignore[method-assign]
 
     with pytest.raises(BadVector, match=r"48.*32"):
         index_vault(home, vault, embedder)

@@ -242,6 +242,26 @@ def test_an_index_without_vectors_says_so(home: Path, vault: Path) -> None:
     assert ["nothing is embedded; in use: hash/32"] == [finding.message for finding in found(home, "model")]
 
 
+@pytest.mark.parametrize(
+    ("name", "english"),
+    [
+        ("bge-small-en-v1.5@68807e3f", True),
+        ("fastembed:BAAI/bge-base-en-v1.5@a1b2c3d4", True),
+        ("fastembed:snowflake/snowflake-arctic-embed-m-long@a1b2c3d4", True),
+        ("fastembed:intfloat/multilingual-e5-large@a1b2c3d4", False),
+        ("fastembed:BAAI/bge-small-zh-v1.5@a1b2c3d4", False),
+        ("endpoint:nomic-embed-text", False),
+    ],
+)
+def test_of_a_model_that_reads_english_alone_that_is_said(home: Path, vault: Path, name: str, english: bool) -> None:
+    """Of others nothing is claimed."""
+    model = HashEmbedder(name)
+    index_vault(home, write_vault(vault, {"a.md": "red"}), model)
+    notes = [finding.message for finding in found(home, "model", model) if finding.severity == "note"]
+
+    assert english == any("this model reads English" in note for note in notes)
+
+
 def test_a_damaged_lexical_index_is_an_error(sound: Path) -> None:
     """Search would miss words without saying so."""
     change(sound, "DELETE FROM lexical_data WHERE id > 10")

@@ -237,7 +237,7 @@ def test_a_ready_passage_without_a_vector_says_how_to_mend_the_index(indexed: Pa
         ({"text": "  "}, None, "--text is empty"),
         ({"text": "x" * 20_001}, None, "at most 20,000 are read"),
         ({"text": "UNK UNK"}, None, "does not know 100% of these tokens"),
-        ({"text": "violet"}, PartlyBroken(), "a vector that is not finite"),
+        ({"text": "violet"}, PartlyBroken(), "the vector is not finite"),
         ({"text": "red", "target": "cafe"}, None, "give one of the two"),
         ({"target": "cafe", "by_text": True}, "not installed", "text cannot be embedded: not installed"),
         ({"target": "cafe", "limit": 0}, None, "limit is 0; it may be 1 to 200"),

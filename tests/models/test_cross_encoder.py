@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from cutaway.config import Settings
 from cutaway.errors import ModelUnavailable, RerankFailed, SettingsError
 from cutaway.models.cross_encoder import checked, named_cross_encoder, squashed
+from cutaway.models.embedder import named_embedder
 from cutaway.models.http import RerankEndpoint
 from cutaway.models.onnx import MS_MARCO_MINILM, OnnxCrossEncoder
 
@@ -111,23 +113,31 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "package", "extra"),
+    ("named", "settings", "package", "extra"),
     [
-        (Settings(reranker="BAAI/bge-reranker-base"), "fastembed", r"cutaway\[fastembed\]"),
-        (Settings(rerank_url="http://127.0.0.1:1"), "httpx2", r"cutaway\[remote\]"),
+        (named_cross_encoder, Settings(reranker="BAAI/bge-reranker-base"), "fastembed", r"cutaway\[fastembed\]"),
+        (named_cross_encoder, Settings(rerank_url="http://127.0.0.1:1"), "httpx2", r"cutaway\[remote\]"),
+        (named_embedder, Settings(embedder="BAAI/bge-base-en-v1.5"), "fastembed", r"cutaway\[fastembed\]"),
+        (named_embedder, Settings(embedder_url="http://127.0.0.1:1"), "httpx2", r"cutaway\[remote\]"),
     ],
 )
 def test_a_missing_package_is_named_with_the_way_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings, package: str, extra: str
+    monkeypatch: pytest.MonkeyPatch, named: Any, settings: Settings, package: str, extra: str
 ) -> None:
+    """Of either kind of model."""
     for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, package, None)
-    for name in ("cutaway.models.fastembed", "cutaway.models.http"):
+    for name in (
+        "cutaway.models.fastembed",
+        "cutaway.models.http",
+        "cutaway.models.embeddings",
+        "cutaway.models.remote",
+    ):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
     with pytest.raises(ModelUnavailable, match=extra):
-        named_cross_encoder(settings)
+        named(settings)
 
 
 def test_missing_model_files_are_named_before_the_first_search() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from time import sleep
 from typing import Any
 
@@ -18,59 +16,10 @@ from cutaway.errors import RerankFailed, SettingsError
 from cutaway.models.cross_encoder import checked, named_cross_encoder
 from cutaway.models.http import RerankEndpoint
 from cutaway.retrieval.plan import Models
+from endpoints import Server, answering
 
 DOCUMENTS = ["one", "two", "three"]
 KEY = "sk-not-to-be-seen"
-
-
-class Server:
-    """A real endpoint on loopback that answers as it is told and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.requests: list[tuple[str, dict[str, str], Any]] = []
-        self.respond: Callable[[BaseHTTPRequestHandler], None] = answering({})
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.requests.append((self.path, dict(self.headers), body))
-                outer.respond(self)
-
-            def log_message(self, *_: object) -> None: ...
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self.address = f"http://127.0.0.1:{self._http.server_port}"
-        Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-
-    def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """No proxy of the person who runs the tests stands before it."""
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(name, "*")
-    server = Server()
-    yield server
-    server.close()
-
-
-def answering(answer: Any, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> Any:
-    """Respond with a value as JSON, or with bytes as they are."""
-    content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-
-    def respond(request: BaseHTTPRequestHandler) -> None:
-        request.send_response(status)
-        for name, value in (("Content-Length", str(len(content))), *headers):
-            request.send_header(name, value)
-        request.end_headers()
-        request.wfile.write(content)
-
-    return respond
 
 
 def scored(*pairs: tuple[Any, Any]) -> dict[str, Any]:

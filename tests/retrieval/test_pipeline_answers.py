@@ -29,7 +29,7 @@ class Crowded(HashEmbedder):
 class Failing(HashEmbedder):
     """A model whose files were there when it was opened, but not when it was used."""
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts: Sequence[str], query: bool = False) -> Vectors:  # noqa: ARG002
         raise ModelUnavailable(f"the model file is damaged; {len(texts)} texts were not embedded")
 
 
@@ -40,7 +40,7 @@ class Broken(HashEmbedder):
         super().__init__()
         self.vector = np.array(vector, np.float32)
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts: Sequence[str], query: bool = False) -> Vectors:  # noqa: ARG002
         return np.stack([self.vector for _ in texts])
 
 

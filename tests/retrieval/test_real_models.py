@@ -25,7 +25,7 @@ VAULT = Path(__file__).parents[2] / "examples" / "vault"
 @pytest.fixture(scope="module")
 def bread(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Reader, Models]]:
     """The example vault, embedded, and both models."""
-    embedder, reranker = named_embedder(Settings().embedder), named_cross_encoder(Settings())
+    embedder, reranker = named_embedder(Settings()), named_cross_encoder(Settings())
     assert embedder is not None
     assert reranker is not None
     home = tmp_path_factory.mktemp("home")

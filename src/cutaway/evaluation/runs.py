@@ -258,5 +258,5 @@ def _run(label: str, settings: Settings, last: Answer | None, topics: Sequence[T
         "index": plan.index_identity if plan else None,
         "reranker": plan.reranking.model if plan else None,
     }
-    values = settings.model_dump(mode="json", exclude={"rerank_key"})
+    values = settings.model_dump(mode="json", exclude={"embedder_key", "rerank_key"})
     return Run(label, last.formula if last else "", values, identities, tuple(topics))

@@ -13,7 +13,10 @@ from cutaway.evaluation.judged import JudgedSet
 from cutaway.evaluation.measures import Difference, Mean, Measure, difference, mean
 from cutaway.evaluation.runs import Run
 
-INDEXED = ("embedder", "chunk_chars", "context_line")
+INDEXED = (
+    *("embedder", "embedder_url", "embedder_query_prefix", "embedder_passage_prefix", "embedder_tokens"),
+    *("chunk_chars", "context_line"),
+)
 """Settings that decide what is indexed; all others only decide how it is searched."""
 MOST = 500
 

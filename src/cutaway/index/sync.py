@@ -131,7 +131,7 @@ def note_form(embedder: Embedder | None, settings: Settings) -> str:
     """All that decides how a note becomes rows and chunks, but for its bytes."""
     context = "context" if settings.context_line else "no context"
     form = f"{CHUNK_FORMAT}, {settings.chunk_chars} chars, {context}, {ANALYZER}"
-    return f"{form}, {embedder.identity}" if embedder else form
+    return f"{form}, {embedder.tokenizer.limit} tokens, {embedder.identity}" if embedder else form
 
 
 def in_form(known: Mapping[str, Known], form: str, without_model: bool) -> dict[str, Known]:
@@ -147,7 +147,7 @@ def embed_pending(projects: Sequence[Project], connection: Store, embedder: Embe
     """Embed every pending chunk of these projects, the shortest texts first, a batch and a transaction at a time.
 
     A text that stands in several chunks is embedded once. A vector that is not finite or is zero
-    marks its chunks failed.
+    marks its chunks failed, and so does a text that the model refuses.
     """
     manifest = Writer(connection).manifest
     with connection.transaction():
@@ -165,7 +165,7 @@ def embed_pending(projects: Sequence[Project], connection: Store, embedder: Embe
         with connection.transaction():
             manifest.cache(embedder.identity, sound)
             published += manifest.publish(projects, space, [text_hash for text_hash, _ in sound])
-            failed += sum(manifest.fail(projects, space, key, f"the vector is {fault}") for key, fault in broken)
+            failed += sum(manifest.fail(projects, space, key, fault) for key, fault in broken)
             bump_generation(connection)
     with connection.transaction():
         if manifest.settle(space):

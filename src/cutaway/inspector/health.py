@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cutaway.errors import RootMissing
+from cutaway.errors import BadVector, ModelUnavailable, RootMissing
 from cutaway.index.reader import Reader
 from cutaway.inspector.standing import standing
 from cutaway.model import Project
-from cutaway.models.embedder import Embedder
+from cutaway.models.embedder import Embedder, embedded
 from cutaway.notes.files import Scan
 from cutaway.notes.vault import surveyed
 
 _LISTED = 50
+# Of the models whose names say so; of others nothing is known here.
+_ENGLISH = re.compile(
+    r"bge-(small|base|large)-en\b|all-MiniLM-L6|snowflake-arctic-embed-(xs|s|m|l|m-long)@|mxbai-embed-large-v1"
+)
 
 
 class Overview(NamedTuple):
@@ -82,6 +87,18 @@ def examine_reranker(identity: str | None, missing: str | None, wanted: bool) ->
     return Finding("ok", "reranker", None, None, f"{used} {identity}")
 
 
+def examine_endpoint(embedder: Embedder, url: str) -> Finding:
+    """Whether an embedder behind an address answers."""
+    try:
+        _, (fault,) = embedded(embedder, ["text"], query=True)
+    except (BadVector, ModelUnavailable) as failure:
+        fault = str(failure)
+    said = f"passages and queries are sent to {url}"
+    if fault:
+        return Finding("error", "endpoint", None, None, f"{said}: {fault}")
+    return Finding("ok", "endpoint", None, None, f"{said}, which answers")
+
+
 def _integrity(reader: Reader) -> Iterator[Finding]:
     faults = reader.integrity_faults()
     for fault in faults:
@@ -119,10 +136,11 @@ def _identity(reader: Reader, embedder: Embedder | str) -> Iterator[Finding]:
         )
     if reader.space(identity):
         yield Finding("ok", "model", None, None, f"index and searches use {identity}")
-        if identity.startswith("bge-small-en"):
-            yield Finding(
-                "note", "model", None, None, "this model reads English; notes in other scripts are found by their words"
+        if _ENGLISH.search(identity):
+            said = (
+                "this model reads English; notes in other languages are found by their words, hardly by their meaning"
             )
+            yield Finding("note", "model", None, None, said)
     elif not foreign:
         yield Finding("warning", "model", None, None, f"nothing is embedded; in use: {identity}")
 

@@ -70,7 +70,7 @@ def _words(view: Sight, text: str) -> Pointed:
         raise UsageError(f"--text needs an embedder: {view.embedder}")
     if (share := view.embedder.tokenizer.unknown(words)) >= MOST_UNKNOWN:
         raise UnreadableQuery(f"the model does not know {share:.0%} of these tokens; their vector would mean nothing.")
-    (vector,) = embedded_now(view.embedder, [words])
+    (vector,) = embedded_now(view.embedder, [words], query=True)
     return Pointed(None, words, ((None, vector),), frozenset(), False, _cut(view.embedder, words))
 
 

@@ -62,13 +62,13 @@ def made_anew(view: Sight, entries: Sequence[Entry]) -> dict[ChunkId, Vector]:
     return dict(zip((entry.id for entry in entries), embedded_now(view.embedder, texts), strict=True))
 
 
-def embedded_now(embedder: Embedder | str, texts: Sequence[str]) -> list[Vector]:
-    """Vectors of texts. Raises UsageError without an embedder, ModelUnavailable where one is not usable."""
+def embedded_now(embedder: Embedder | str, texts: Sequence[str], query: bool = False) -> list[Vector]:
+    """Vectors of passages, or of a query. Raises UsageError without an embedder, ModelUnavailable if it has none."""
     if isinstance(embedder, str):
         raise UsageError(f"text cannot be embedded: {embedder}")
-    vectors, faults = embedded(embedder, texts)
+    vectors, faults = embedded(embedder, texts, query)
     if fault := next(filter(None, faults), None):
-        raise ModelUnavailable(f"the embedder gave a vector that is {fault}; nothing can be compared with it.")
+        raise ModelUnavailable(f"nothing can be compared: {fault}")
     return list(vectors)
 
 

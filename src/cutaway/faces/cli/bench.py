@@ -125,7 +125,7 @@ def bench_of(options: argparse.Namespace, judged: JudgedSet, variants: Sequence[
             yield _bench(reader, home_of(options), documents_of(judged, reader), variants)
         return
     home = corpus_home(corpus, home_of(options))
-    embedder = embedder_or_reason(variants[0])
+    embedder = embedder_or_reason(variants[0], fetch=True)
     with alone_in(home), progress_bar(options.json) as progress:
         index_corpus(corpus, home, variants[0], None if isinstance(embedder, str) else embedder, progress)
     connection = open_reader(home)

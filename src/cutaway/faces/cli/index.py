@@ -128,7 +128,7 @@ def _name(root: Path, writer: Writer) -> str:
 def embedder_or_notice(settings: Settings) -> tuple[Embedder | None, str | None]:
     """The configured embedder; None, and why, where it is missing."""
     try:
-        embedder = named_embedder(settings.embedder)
+        embedder = named_embedder(settings, fetch=True)
         if embedder is not None:
             embedder.tokenizer.counts([""])  # a model that cannot even count tokens is missing, too
         return embedder, None

@@ -20,10 +20,10 @@ def home_of(options: argparse.Namespace) -> Path:
     return home.expanduser()
 
 
-def embedder_or_reason(settings: Settings, at_once: bool = False) -> Embedder | str:
-    """The configured embedder, or why there is none; *at_once* when it is about to embed."""
+def embedder_or_reason(settings: Settings, at_once: bool = False, fetch: bool = False) -> Embedder | str:
+    """The configured embedder, or why there is none; *at_once* when it is about to embed, *fetch* to download it."""
     try:
-        return named_embedder(settings.embedder, at_once) or "no embedder is configured (embedder = none)"
+        return named_embedder(settings, at_once, fetch) or "no embedder is configured (embedder = none)"
     except ModelUnavailable as reason:
         return str(reason)
 

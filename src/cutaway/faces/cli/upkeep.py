@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from cutaway.faces.cli.prepare import cross_encoder_or_reason
 from cutaway.faces.cli.session import Session, reading, screen
-from cutaway.inspector.health import Finding, examine, examine_reranker, overview
+from cutaway.inspector.health import Finding, examine, examine_endpoint, examine_reranker, overview
 
 
 def status(options: argparse.Namespace) -> int:
@@ -29,7 +29,10 @@ def doctor(options: argparse.Namespace) -> int:
     """Every project, unless some are named."""
     options.all_projects = options.all_projects or not options.project
     with reading(options) as session:
-        findings = examine(session.reader, session.embedder())
+        embedder, url = session.embedder(), session.settings.embedder_url
+        findings = examine(session.reader, embedder)
+        if url is not None and not isinstance(embedder, str):
+            findings.append(examine_endpoint(embedder, url))
         reranker = cross_encoder_or_reason(session.settings)
         known, missing = (None, reranker) if isinstance(reranker, str) else (reranker.identity, None)
         findings.append(examine_reranker(known, missing, session.settings.rerank))
@@ -47,6 +50,7 @@ def _place(session: Session) -> dict[str, Any]:
         "index": session.reader.place,
         "bytes": session.reader.size(),
         "in_use": embedder if isinstance(embedder, str) else embedder.identity,
+        "sent_to": None if session.settings.embedder == "none" else session.settings.embedder_url,
     }
 
 
@@ -54,6 +58,8 @@ def _print_status(found: dict[str, Any]) -> None:
     console = screen()
     console.print(f"[bold]index[/]     {escape(found['index'])}  {found['bytes'] / 1e6:,.1f} MB", soft_wrap=True)
     console.print(f"[bold]model[/]     {escape(found['in_use'])}", soft_wrap=True)
+    if found["sent_to"]:
+        console.print(f"[bold]sent to[/]   {escape(found['sent_to'])}", soft_wrap=True)
     for project in found["projects"]:
         title = f"  {escape(project['title'])}" if project["title"] else ""
         console.print(f"\n[bold]{escape(project['name'])}[/]{title}  {escape(project['root'])}", soft_wrap=True)
