@@ -76,9 +76,8 @@ def _limit(size: int, rows: np.ndarray, queries: list[Vector]) -> None:
         start = perf_counter()
         stored.view(np.uint16).sum(dtype=np.uint64)
         spent.append(perf_counter() - start)
-    print(
-        f"{size:>8,}  {'(reading it once)':<20}{'':>8}{stored.nbytes / 1e6:>7.0f}{1000 * statistics.median(spent):>11.1f}"
-    )
+    median = 1000 * statistics.median(spent)
+    print(f"{size:>8,}  {'(reading it once)':<20}{'':>8}{stored.nbytes / 1e6:>7.0f}{median:>11.1f}")
 
 
 def _tried(contender: Contender, rows: np.ndarray, queries: list[Vector], server: str | None) -> Measured:
