@@ -86,6 +86,13 @@ class StoredVectors(Protocol):
         """The vectors of those among *ids* that are stored, at length one: what ``nearest`` compares with."""
 
 
+def at_length_one(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+    """What every home compares with: the numbers that half precision holds, at length one."""
+    held = vectors.astype(np.float16).astype(np.float32)
+    held /= np.sqrt(np.vecdot(held, held))[..., None]
+    return held
+
+
 def cosine(rows: NDArray[np.float32], query: Vector) -> NDArray[np.float64]:
     """Cosine in double precision, rounded so that equal vectors score equally on any machine."""
     exact, asked = rows.astype(np.float64), query.astype(np.float64)
