@@ -14,7 +14,10 @@ from cutaway.index.vectors import Space, VectorIndex
 GROUP = "cutaway.vector_homes"
 """The entry points under which other packages offer homes of their own."""
 
-_BUILT_IN = {"exact": "cutaway.index.exact:ExactIndex"}
+_BUILT_IN = {
+    "exact": "cutaway.index.exact:ExactIndex",
+    "sqlite-vec": "cutaway.index.sqlite_vec:SqliteVecIndex",
+}
 
 
 class Opening(NamedTuple):
