@@ -23,6 +23,13 @@ class TestReference(VectorIndexLaws):
         yield lambda space, scope: ReferenceIndex(spaces[space], space.dimension, scope)
 
 
+class TestSqliteVec(VectorIndexLaws):
+    deepest = 4_096
+
+    def backend(self) -> AbstractContextManager[Open]:
+        return in_sqlite(home("sqlite-vec"))
+
+
 class TestExact(VectorIndexLaws):
     def backend(self) -> AbstractContextManager[Open]:
         return in_sqlite(home("exact"))

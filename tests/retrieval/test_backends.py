@@ -23,6 +23,7 @@ from retrieval.worlds import QUERIES, SETTINGS, hits, notes
 
 PLACES: dict[str, dict[str, Any]] = {
     "SQLite, exact": {"store": None, "vectors": "exact"},
+    "SQLite, sqlite-vec": {"store": None, "vectors": "sqlite-vec"},
     "Postgres, pgvector": {"store": "…", "vectors": "pgvector"},
 }
 SEEDS = (2, 4)

@@ -153,7 +153,7 @@ def _versions() -> tuple[Vector, list[list[Record]]]:
             Record(ChunkId(chunk), 2 if chunk % 3 == 0 and version % 2 else 1, unit(random.normal(size=64).tolist()))
             for chunk in range(1, 21)
         ]
-        for version in range(25)
+        for version in range(120)
     ]
     return unit(random.normal(size=64).tolist()), rounds
 

@@ -39,7 +39,7 @@ class ReferenceIndex:
         return {record.id: at_length_one(record.vector) for record in records if record.project in self._scope}
 
     def stored_ids(self) -> frozenset[ChunkId]:
-        return frozenset(chunk for chunk, record in self._held.items() if record.project in self._scope)
+        return frozenset(self.vectors(list(self._held)))
 
     def drop(self) -> None:
         self._held.clear()

@@ -17,6 +17,7 @@ GROUP = "cutaway.vector_homes"
 _BUILT_IN = {
     "exact": "cutaway.index.exact:ExactIndex",
     "pgvector": "cutaway.index.pgvector:PgVectorIndex",
+    "sqlite-vec": "cutaway.index.sqlite_vec:SqliteVecIndex",
 }
 
 

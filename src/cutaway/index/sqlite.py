@@ -125,6 +125,7 @@ class SqliteStore(apsw.Connection):
                 self.execute(f"ALTER TABLE projects ADD COLUMN {name} {kind}")
         self.execute("INSERT INTO meta VALUES ('cursor_key', ?) ON CONFLICT DO NOTHING", (secrets.token_hex(16),))
         if self.pragma("user_version") != SCHEMA_VERSION:
+            self._drop_vectors()
             for table in DERIVED_TABLES:
                 self.execute(f"DROP TABLE IF EXISTS {table}")
             self.execute(DERIVED)
@@ -133,6 +134,11 @@ class SqliteStore(apsw.Connection):
                 "INSERT INTO meta (key, value) VALUES ('generation', '1') ON CONFLICT (key)"
                 " DO UPDATE SET value = CAST(CAST(meta.value AS BIGINT) + 1 AS TEXT)"
             )
+
+    def _drop_vectors(self) -> None:
+        from cutaway.index.sqlite_vec import drop_tables  # only where a schema changed
+
+        drop_tables(self)
 
 
 @contextmanager
