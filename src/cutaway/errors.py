@@ -60,6 +60,10 @@ class ModelUnavailable(CutawayError):
     """A model's files or packages are not installed, or not the ones we know."""
 
 
+class VectorsUnavailable(CutawayError):
+    """Vectors that are kept outside the index cannot be read or written now."""
+
+
 class UnreadableQuery(UsageError):
     """A query in a script that the embedding model does not know; its words can still be searched."""
 

@@ -10,7 +10,7 @@ from cutaway.config import Settings
 from cutaway.errors import SettingsError
 from cutaway.index.vectors import Space, VectorIndex
 
-_BUILT_IN = {"exact": "cutaway.index.exact:ExactIndex"}
+_BUILT_IN = {"exact": "cutaway.index.exact:ExactIndex", "milvus": "cutaway.index.milvus:MilvusIndex"}
 
 
 class Opening(NamedTuple):

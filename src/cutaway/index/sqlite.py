@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -19,9 +20,35 @@ _BUSY_SECONDS = 5.0
 
 
 class SqliteStore(apsw.Connection):
-    """A connection to an index, and the settings it was opened under."""
+    """A connection to an index, the settings it was opened under, and what is to follow outside the file."""
 
     settings: Settings
+    home: Path
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._following: list[Callable[[], None]] = []
+        self._closing: list[Callable[[], None]] = []
+
+    def after_commit(self, effect: Callable[[], None]) -> None:
+        """Do this once the open transaction is committed; never, where it is rolled back."""
+        self._following.append(effect)
+
+    def at_close(self, effect: Callable[[], None]) -> None:
+        """Do this when the connection is closed."""
+        self._closing.append(effect)
+
+    def settle(self, committed: bool) -> None:
+        """A transaction has ended."""
+        following, self._following = self._following, []
+        for effect in following if committed else ():
+            effect()
+
+    def close(self, force: bool = False) -> None:
+        closing, self._closing = self._closing, []
+        for effect in closing:
+            effect()
+        super().close(force)
 
 
 def index_file(home: Path) -> Path:
@@ -33,7 +60,7 @@ def open_writer(home: Path, settings: Settings | None = None) -> SqliteStore:
     """The index of *home*, created or rebuilt to the current schema where needed."""
     home.mkdir(parents=True, exist_ok=True)
     connection = SqliteStore(str(index_file(home)))
-    _prepare(connection, settings)
+    _prepare(connection, home, settings)
     # A reader may then open the file even where it cannot create the log beside it.
     persist = ctypes.c_int(1)
     connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(persist))
@@ -63,7 +90,7 @@ def open_reader(home: Path, settings: Settings | None = None) -> SqliteStore:
     if not file.is_file():
         raise IndexMissing(f"nothing is indexed in {home} yet. Run: cutaway index FOLDER")
     connection = SqliteStore(str(file), flags=apsw.SQLITE_OPEN_READONLY)
-    _prepare(connection, settings)
+    _prepare(connection, home, settings)
     found = connection.pragma("user_version")
     if found != SCHEMA_VERSION:
         raise IndexMismatch(
@@ -76,7 +103,7 @@ def open_reader(home: Path, settings: Settings | None = None) -> SqliteStore:
 
 
 @contextmanager
-def transaction(connection: apsw.Connection) -> Iterator[None]:
+def transaction(connection: SqliteStore) -> Iterator[None]:
     """One write transaction: all of it or none. Raises IndexBusy."""
     try:
         connection.execute("BEGIN IMMEDIATE")
@@ -86,8 +113,10 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
         yield
     except BaseException:
         connection.execute("ROLLBACK")
+        connection.settle(committed=False)
         raise
     connection.execute("COMMIT")
+    connection.settle(committed=True)
 
 
 @contextmanager
@@ -130,6 +159,7 @@ def _complete_projects(connection: apsw.Connection) -> None:
             connection.execute(f"ALTER TABLE projects ADD COLUMN {name} {kind}")
 
 
-def _prepare(connection: SqliteStore, settings: Settings | None) -> None:
+def _prepare(connection: SqliteStore, home: Path, settings: Settings | None) -> None:
+    connection.home = home
     connection.settings = settings or Settings.model_validate({})
     connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))

@@ -86,6 +86,25 @@ class StoredVectors(Protocol):
         """The vectors of those among *ids* that are stored, at length one: what ``nearest`` compares with."""
 
 
+@runtime_checkable
+class Apart(Protocol):
+    """An index outside the store's transactions: a stop at the wrong moment leaves more in it than is ready."""
+
+    def count(self) -> int:
+        """How many vectors the space has, in any project."""
+
+    def stored_ids(self) -> frozenset[ChunkId]: ...
+
+    def delete(self, ids: Sequence[ChunkId]) -> None: ...
+
+
+def at_length_one(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+    """What every home compares with: the numbers that half precision holds, at length one."""
+    held = vectors.astype(np.float16).astype(np.float32)
+    held /= np.sqrt(np.vecdot(held, held))[..., None]
+    return held
+
+
 def cosine(rows: NDArray[np.float32], query: Vector) -> NDArray[np.float64]:
     """Cosine in double precision, rounded so that equal vectors score equally on any machine."""
     exact, asked = rows.astype(np.float64), query.astype(np.float64)
