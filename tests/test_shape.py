@@ -12,10 +12,10 @@ SOURCE = Path(__file__).parent.parent / "src" / "cutaway"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 MAX_MODULE_LINES, MEDIAN_MODULE_LINES = 300, 150
-MAX_FUNCTION_LINES, MAX_PARAMETERS, MAX_MODULES = 40, 6, 130
+MAX_FUNCTION_LINES, MAX_PARAMETERS, MAX_MODULES = 40, 6, 150
 
 # A layer may import itself and the layers to its right. `errors` and `config` stand beside all.
-LAYERS = ("faces", "evaluation", "inspector", "retrieval", "index", "models", "notes", "model")
+LAYERS = ("faces", "evaluation", "inspector", "retrieval", "conformance", "index", "models", "notes", "model")
 ANYWHERE = {"errors", "config", "__init__"}
 
 
@@ -81,6 +81,13 @@ def test_imports_go_one_way(path: Path) -> None:
             assert LAYERS.index(own) <= LAYERS.index(other), f"{named(path)} imports {imported}"
         elif own in ANYWHERE:
             assert other in ANYWHERE, f"{named(path)} imports {imported}"
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if "conformance" not in path.parts], ids=named)
+def test_the_product_needs_no_test_library(path: Path) -> None:
+    assert [] == re.findall(
+        r"^\s*(?:import|from) (?:pytest|hypothesis|cutaway\.conformance)\b", path.read_text("utf-8"), re.M
+    )
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if "index" not in path.parts], ids=named)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutaway.index.homes import Opening
-from cutaway.index.vectors import Nearest, Record, Vector, check_vectors, ranked
+from cutaway.index.vectors import Nearest, Record, Vector, at_length_one, check_vectors, ranked
 from cutaway.model import ChunkId
 
 SEGMENT = 256
@@ -68,9 +68,7 @@ class ExactIndex:
         ids, projects, rows = self._read()
         used = np.flatnonzero((ids != _FREE) & np.isin(projects, self._scope))
         used = used[np.argsort(ids[used])]
-        vectors = rows[used].astype(np.float32)
-        vectors /= np.sqrt(np.vecdot(vectors, vectors))[:, None]
-        return ids[used], vectors
+        return ids[used], at_length_one(rows[used])
 
     def _read(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float16]]:
         query = "SELECT ids, projects, vectors FROM segments WHERE space_id = ? ORDER BY id"
