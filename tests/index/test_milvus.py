@@ -133,7 +133,10 @@ def test_an_answer_that_the_server_cuts_says_so(home: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize(("method", "place"), [("create_collection", 1), ("upsert", 1), ("upsert", 2)])
+@pytest.mark.parametrize(
+    ("method", "place"),
+    [("create_collection", 1), ("create_index", 1), ("load_collection", 1), ("upsert", 1), ("upsert", 2)],
+)
 def test_a_first_run_that_was_stopped_serves_nothing_that_is_not_stored(
     home: Path, vault: Path, embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch, when: str, method: str, place: int
 ) -> None:

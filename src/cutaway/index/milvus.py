@@ -190,8 +190,8 @@ class MilvusIndex:
     # The collection
 
     def _there(self) -> bool:
-        """Whether there is a collection; it can then be searched."""
-        if not self._loaded and self._ask("has_collection"):
+        """Whether there is a collection; it can then be searched. One without its index was never written to."""
+        if not self._loaded and self._ask("has_collection") and self._ask("list_indexes"):
             self._ask("load_collection")
             self._loaded = True
         return self._loaded
@@ -200,6 +200,8 @@ class MilvusIndex:
         """Make the collection where there is none."""
         if self._there():
             return
+        if self._ask("has_collection"):  # its making was stopped
+            self._ask("drop_collection")
         from pymilvus import DataType, MilvusClient
 
         schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
@@ -208,7 +210,9 @@ class MilvusIndex:
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=self._space.dimension)
         index = MilvusClient.prepare_index_params()
         index.add_index("vector", index_type="FLAT", metric_type="COSINE")
-        self._ask("create_collection", schema=schema, index_params=index, consistency_level="Strong")
+        self._ask("create_collection", schema=schema, consistency_level="Strong")
+        self._ask("create_index", index_params=index, sync=False)  # of nothing, yet: there is no need to wait
+        self._ask("load_collection")
         self._loaded = True
 
     def _ask(self, method: str, **arguments: Any) -> Any:
