@@ -243,6 +243,18 @@ def test_without_a_server_words_are_indexed_and_chunks_wait(home: Path, vault: P
     assert ([], (0, 0)) == faults_of(home)
 
 
+def test_known_vectors_that_cannot_be_stored_now_wait(home: Path, vault: Path, embedder: HashEmbedder) -> None:
+    """Every change of the notes is found by its words, though the first thing Milvus was asked failed."""
+    write_vault(vault, NOTES)
+    index_vault(home, vault, embedder)
+    write_vault(vault, {"late.md": NOTES["03.md"].replace("Note 3", "Latecomer")})
+    with pytest.raises(VectorsUnavailable):
+        index_vault(home, vault, embedder, AWAY)
+
+    assert ["late.md"] == paths(ask(home, "latecomer", embedder, AWAY))
+    assert 0 == states(home)["ready"]
+
+
 def test_a_missing_package_says_what_to_install(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pymilvus", None)
     with store(home) as connection, pytest.raises(VectorsUnavailable, match=r"pip install 'cutaway\[milvus\]'"):
