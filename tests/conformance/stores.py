@@ -72,7 +72,7 @@ def in_sqlite(home: Home) -> Iterator[Open]:
 @contextmanager
 def in_milvus(file: str) -> Iterator[Open]:
     """A new index's collections in a Milvus Lite file, dropped at the end."""
-    settings = Settings(vectors="milvus", milvus_uri=file)
+    settings = Settings(vectors="milvus", milvus_uri=file, milvus_timeout=300)
     with ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
         open_writer(folder).close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -229,6 +230,20 @@ def test_a_server_that_is_away_leaves_a_search_its_words(home: Path, vault: Path
     assert "secret" not in repr(answer)
     with pytest.raises(VectorsUnavailable):
         ask(home, "subject7", embedder, AWAY, mode="vector")
+
+
+def test_a_server_that_does_not_answer_in_time_is_one_that_is_away(
+    home: Path, vault: Path, embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit holds for every call, and the answer says in a line that it was reached."""
+    write_vault(vault, NOTES)
+    index_vault(home, vault, embedder, MILVUS)
+    connected = milvus_server.Server._connected
+    monkeypatch.setattr(milvus_server.Server, "_connected", lambda self, _: connected(self, 10))
+    (degraded,) = ask(home, "subject7", embedder, Settings(vectors="milvus", milvus_timeout=1e-6)).degraded
+
+    assert re.search(r"milvus.db failed: .*(?i:deadline|timeout|retry)", degraded.reason)
+    assert len(degraded.reason) < 400
 
 
 def test_without_a_server_words_are_indexed_and_chunks_wait(home: Path, vault: Path, embedder: HashEmbedder) -> None:

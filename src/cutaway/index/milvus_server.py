@@ -100,7 +100,8 @@ class Server:
         try:
             yield
         except _failures() as failure:
-            reason = " ".join(str(getattr(failure, "message", "") or failure).split()).rstrip(".")
+            details = getattr(failure, "details", lambda: "")  # what gRPC itself raises prints as a page
+            reason = " ".join(str(getattr(failure, "message", "") or details() or failure).split()).rstrip(".")
             said = f"Milvus at {self._address} {what}: {reason}."
             raise VectorsUnavailable(said.replace(self._token, "…") if self._token else said) from None
 
