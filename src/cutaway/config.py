@@ -60,6 +60,13 @@ class Settings(BaseModel):
         le=1_000,
         description="Beyond that: candidates HNSW keeps at once; more miss less.",
     )
+    milvus_uri: str | None = Field(
+        None,
+        pattern=r"^(https?://[^\s@]+|[^@:]+\.db)$",
+        description='With `vectors = "milvus"`: a server\'s address, or a Milvus Lite file; unset, one in the home.',
+    )
+    milvus_token: SecretStr | None = Field(None, description="Its token: `user:password`, or an API key.")
+    milvus_timeout: float = Field(10.0, gt=0, le=600, description="Seconds that one call to Milvus may take.")
     chunk_chars: int = Field(900, ge=100, le=8_000, description="Characters a passage aims at.")
     context_line: bool = Field(True, description="Embed a passage together with its title and headings.")
     mode: Mode = Field("hybrid", description="How to search when the request does not say.")

@@ -12,7 +12,9 @@ import apsw
 from cutaway.config import Settings
 from cutaway.conformance import Open
 from cutaway.index.homes import Home, Opening
+from cutaway.index.milvus import MilvusIndex
 from cutaway.index.sqlite import SqliteStore, index_file
+from cutaway.index.store import open_reader, open_writer
 from cutaway.index.vectors import Nearest, Record, Space, StoredVectors, Vector
 from cutaway.model import ChunkId
 
@@ -67,3 +69,23 @@ def in_sqlite(home: Home) -> Iterator[Open]:
             return index
 
         yield open_index
+
+
+@contextmanager
+def in_milvus(file: str) -> Iterator[Open]:
+    """A new index's collections in a Milvus Lite file, dropped at the end."""
+    settings = Settings(vectors="milvus", milvus_uri=file, milvus_timeout=300)
+    with ExitStack() as opened:
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+        open_writer(folder).close()
+        spaces: set[Space] = set()
+
+        def open_index(space: Space, scope: Iterable[int]) -> MilvusIndex:
+            connection = open_reader(folder, settings)
+            opened.callback(connection.close)
+            spaces.add(space)
+            return MilvusIndex(Opening(connection, space, tuple(scope), settings))
+
+        yield open_index
+        for space in spaces:
+            open_index(space, ()).drop()

@@ -25,6 +25,7 @@ PLACES: dict[str, dict[str, Any]] = {
     "SQLite, exact": {"store": None, "vectors": "exact"},
     "SQLite, sqlite-vec": {"store": None, "vectors": "sqlite-vec"},
     "Postgres, pgvector": {"store": "…", "vectors": "pgvector"},
+    "Postgres, milvus": {"store": "…", "vectors": "milvus", "milvus_timeout": 300},
 }
 SEEDS = (2, 4)
 """Two vaults in one index, so that there is something out of scope; one has a note with very many passages."""
@@ -44,6 +45,8 @@ def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         if chosen["store"]:
             chosen["store"] = stack.enter_context(made_database(request.getfixturevalue("postgres")))
         folder = tmp_path_factory.mktemp("kept")
+        if chosen["vectors"] == "milvus":
+            chosen["milvus_uri"] = str(folder / "milvus.db")
         readers = []
         for name, place in (("here", chosen), ("reference", {})):
             where = Settings(**{**SETTINGS.model_dump(), **place})

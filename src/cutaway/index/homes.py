@@ -16,8 +16,9 @@ GROUP = "cutaway.vector_homes"
 
 _BUILT_IN = {
     "exact": "cutaway.index.exact:ExactIndex",
-    "pgvector": "cutaway.index.pgvector:PgVectorIndex",
     "sqlite-vec": "cutaway.index.sqlite_vec:SqliteVecIndex",
+    "pgvector": "cutaway.index.pgvector:PgVectorIndex",
+    "milvus": "cutaway.index.milvus:MilvusIndex",
 }
 
 

@@ -17,8 +17,9 @@ import numpy as np
 from cutaway.errors import CutawayError
 from cutaway.index.homes import Opening, home, home_of
 from cutaway.index.means import Means
+from cutaway.index.mending import mend
 from cutaway.index.store import Store, now
-from cutaway.index.vectors import Maintained, Record, Space, Vector, VectorIndex
+from cutaway.index.vectors import Apart, Maintained, Record, Space, Vector, VectorIndex
 from cutaway.model import ChunkId, NoteId, Project, embedded_text
 
 _IDS = "(SELECT value FROM json_each(?))"
@@ -120,6 +121,16 @@ class Manifest:
                     raise
                 return None
         return self._indexes[space]
+
+    def apart(self, space: Space) -> Apart | None:
+        """The vectors of a space, where they are outside the database: they follow its transactions, not take part."""
+        index = self._index(space)
+        return index if isinstance(index, Apart) else None
+
+    def mend(self, space: Space) -> int:
+        """Put right what a stop left in a home outside the database; returns how many chunks wait again."""
+        index = self.apart(space)
+        return mend(self._store, space, index) if index else 0
 
     # Pending chunks
 

@@ -12,12 +12,14 @@ from typing import Any
 from cutaway.config import Settings
 from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing, ModelUnavailable, StoreUnavailable
 from cutaway.index.dialect import BESIDES, bound, statements, table_names, translated, typed
+from cutaway.index.effects import Effects
 from cutaway.index.postings import POSTINGS, Postings
 from cutaway.index.schema import DERIVED, LASTING, PROJECT_COLUMNS, SCHEMA_VERSION
 
 try:
     import psycopg
     from psycopg import sql
+    from psycopg.pq import TransactionStatus
 except ImportError:  # an extra
     raise ModelUnavailable("a store in Postgres needs: pip install 'cutaway[postgres]'") from None
 
@@ -125,10 +127,23 @@ class PostgresStore:
         with _reported(), self.connection.cursor() as cursor:
             cursor.executemany(said, rows)
 
+    @cached_property
+    def effects(self) -> Effects:
+        return Effects()
+
+    @property
+    def in_transaction(self) -> bool:
+        return self.connection.info.transaction_status != TransactionStatus.IDLE
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with _reported(), self.connection.transaction():
-            yield
+        committed = False
+        try:
+            with _reported(), self.connection.transaction():
+                yield
+            committed = True
+        finally:
+            self.effects.ended(committed)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -152,6 +167,7 @@ class PostgresStore:
         return int(self.execute(query, (self.settings.store_schema,)).get)
 
     def close(self) -> None:
+        self.effects.closed()
         self.connection.close()
 
     def _enter(self) -> None:

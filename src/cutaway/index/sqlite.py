@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 
 from cutaway.config import Settings
 from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing
+from cutaway.index.effects import Effects
 from cutaway.index.fts5 import Fts5
 from cutaway.index.schema import DERIVED, DERIVED_TABLES, LASTING, OCCURRENCES, PROJECT_COLUMNS, SCHEMA_VERSION
 
@@ -30,6 +31,10 @@ class SqliteStore(apsw.Connection):
 
     settings: Settings
     home: Path
+
+    @cached_property
+    def effects(self) -> Effects:
+        return Effects()
 
     @classmethod
     def for_writing(cls, home: Path, settings: Settings) -> SqliteStore:
@@ -87,8 +92,10 @@ class SqliteStore(apsw.Connection):
             yield
         except BaseException:
             self.execute("ROLLBACK")
+            self.effects.ended(committed=False)
             raise
         self.execute("COMMIT")
+        self.effects.ended(committed=True)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -111,6 +118,7 @@ class SqliteStore(apsw.Connection):
 
     def close(self, force: bool = False) -> None:
         """Close; a writer folds its log into the file where no reader is in the way."""
+        self.effects.closed()
         with suppress(apsw.ConnectionClosedError):
             if not self.readonly("main"):
                 self.execute("PRAGMA wal_checkpoint(TRUNCATE)")

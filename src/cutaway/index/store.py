@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutaway.config import Settings
+from cutaway.index.effects import Effects
 from cutaway.index.sqlite import SqliteStore, alone_in
 from cutaway.model import NoteId
 
@@ -65,6 +66,13 @@ class Store(Protocol):
 
     @property
     def lexical(self) -> Lexical: ...
+
+    @property
+    def effects(self) -> Effects:
+        """What is to happen outside the database, when a transaction or the connection ends."""
+
+    @property
+    def in_transaction(self) -> bool: ...
 
     def execute(self, statement: str, values: Any = ()) -> Rows: ...
 

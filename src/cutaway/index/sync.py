@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cutaway.config import Settings, for_project
-from cutaway.errors import RootMissing
+from cutaway.errors import RootMissing, VectorsUnavailable
 from cutaway.index.cards import Known
 from cutaway.index.choices import store_own_file
 from cutaway.index.difference import Difference, difference
@@ -45,6 +45,8 @@ class Report:
     reused: int = 0
     moved: int = 0
     """How many chunks were ready, or had failed, under another model or in another home."""
+    trouble: str | None = None
+    """Why vectors that were known could not be stored: their chunks wait."""
 
 
 class Embedding(NamedTuple):
@@ -120,10 +122,9 @@ def _space(project: Project, writer: Writer, embedder: Embedder | None, report: 
 def _settle(run: _Run, report: Report) -> None:
     """What is left when all notes are written: vectors that only had to be moved, and what went wrong."""
     opted_out = [Problem(path, "opted out", "says `index: false`") for path in report.opted_out]
+    if report.moved:
+        _publish(run, report)
     with run.connection.transaction():
-        if run.space is not None and report.moved:
-            report.reused += run.writer.manifest.publish([run.project], run.space)
-            bump_generation(run.connection)
         run.writer.set_problems(run.project, [*report.problems, *opted_out])
 
 
@@ -153,7 +154,8 @@ def embed_pending(projects: Sequence[Project], connection: Store, embedder: Embe
     with connection.transaction():
         space = manifest.space(embedder.identity, embedder.dimension)
         adopted = sum(manifest.adopt(project, space) for project in projects)
-        if manifest.publish(projects, space) or adopted:
+        mended = manifest.mend(space)
+        if manifest.publish(projects, space) or adopted or mended:
             bump_generation(connection)
     total, published, failed = manifest.count("pending", projects), 0, 0
     while waiting := manifest.pending_texts(projects, _TEXTS_PER_TRANSACTION):
@@ -176,18 +178,37 @@ def embed_pending(projects: Sequence[Project], connection: Store, embedder: Embe
 
 def _write_notes(run: _Run, paths: Sequence[str], report: Report, progress: Progress) -> None:
     done = 0
+    apart = run.space is not None and run.writer.manifest.apart(run.space) is not None
     for batch in _batches(paths, run.files):
         prepared = list(_prepared(run, batch, report))
         with run.connection.transaction():
             removed = run.writer.remove_paths(run.project, report.opted_out)
             for draft in prepared:
                 run.writer.write(run.project, draft)
-            if run.space is not None:
+            if run.space is not None and not apart:
                 report.reused += run.writer.manifest.publish([run.project], run.space)
             if prepared or removed:
                 bump_generation(run.connection)
+        if apart:
+            _publish(run, report)
         done += len(batch)
         progress("index", done, len(paths))
+
+
+def _publish(run: _Run, report: Report) -> None:
+    """Publish in a transaction of its own, what is known of the notes being committed.
+
+    A home outside the database replaces a vector at once: the chunk that had the old one must not be ready any more.
+    """
+    if run.space is None or report.trouble:
+        return
+    try:
+        with run.connection.transaction():
+            if published := run.writer.manifest.publish([run.project], run.space):
+                bump_generation(run.connection)
+        report.reused += published
+    except VectorsUnavailable as error:
+        report.trouble = str(error)
 
 
 def _prepared(run: _Run, paths: Iterable[str], report: Report) -> Iterator[Draft]:

@@ -94,6 +94,18 @@ class Maintained(Protocol):
         """Do it; whether answers may be others now."""
 
 
+@runtime_checkable
+class Apart(Protocol):
+    """An index outside the store's transactions: a stop at the wrong moment leaves more in it than is ready."""
+
+    def count(self) -> int:
+        """How many vectors the space has, in any project."""
+
+    def stored_ids(self) -> frozenset[ChunkId]: ...
+
+    def delete(self, ids: Sequence[ChunkId]) -> None: ...
+
+
 def at_length_one(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     """What every home compares with: the numbers that half precision holds, at length one."""
     held = vectors.astype(np.float16).astype(np.float32)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cutaway.errors import BadVector, ModelUnavailable, RootMissing
+from cutaway.errors import BadVector, ModelUnavailable, RootMissing, VectorsUnavailable
 from cutaway.index.reader import Reader
 from cutaway.inspector.standing import standing
 from cutaway.model import Project
@@ -108,7 +108,11 @@ def _integrity(reader: Reader) -> Iterator[Finding]:
 
 
 def _vectors(reader: Reader) -> Iterator[Finding]:
-    orphans, missing = reader.vector_faults()
+    try:
+        orphans, missing = reader.vector_faults()
+    except VectorsUnavailable as failure:
+        yield Finding("error", "vectors", None, None, str(failure))
+        return
     if orphans:
         yield Finding("warning", "vectors", None, None, f"{orphans:,} vectors belong to no ready chunk; never served")
     if missing:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cutaway.errors import BadVector, ModelUnavailable, UnreadableQuery
+from cutaway.errors import BadVector, ModelUnavailable, UnreadableQuery, VectorsUnavailable
 from cutaway.index.cards import Entry
 from cutaway.index.reader import Reader
 from cutaway.index.vectors import Nearest, Space, StoredVectors, Vector, VectorIndex, similarities
@@ -91,7 +91,7 @@ class Evidence:
 def gather(plan: Plan, reader: Reader, embedder: Embedder | str) -> Evidence:
     """Read each leg once, as deep as the page needs, and what ranking must know of what they found.
 
-    If the model fails in hybrid mode, words answer alone and the failure is said.
+    If the model or the home of vectors fails in hybrid mode, words answer alone and the failure is said.
     """
     admission = admitted(plan.conditions, reader)
     if plan.listing:
@@ -109,18 +109,32 @@ def gather(plan: Plan, reader: Reader, embedder: Embedder | str) -> Evidence:
     space = reader.space(embedder.identity)
     if space is None:  # there is no passage at all
         return replace(words, nearest=nearest(None, query, None, k=plan.vector_window))
+    truncated = embedder.tokenizer.counts([plan.sought])[0] > embedder.tokenizer.limit
+    try:
+        return replace(_searched(plan, reader, words, query, space), truncated=truncated)
+    except VectorsUnavailable as failure:
+        if not plan.lexical:
+            raise
+        return replace(words, failure=str(failure))
+
+
+def _searched(plan: Plan, reader: Reader, words: Evidence, query: Vector, space: Space) -> Evidence:
+    """Add all that vectors say."""
+    admission = words.admission
     vectors = reader.vectors(space)
     within = None if admission is None else reader.chunks_of(reader.lexicon.ids[admission.rows].tolist(), space)
     near = nearest(vectors, query, within, k=plan.vector_window)
+    reachable = plan.readiness.ready if within is None else len(within)
+    if reachable and not near.kept:
+        raise VectorsUnavailable(f"{vectors.identity} has lost all {reachable:,} vectors. Run: cutaway index")
     known = words.lexical.ranks if words.lexical else {}
     served = reader.served(known, space)
     stored = vectors if isinstance(vectors, StoredVectors) else None
     return replace(
         _with_vectors(words, reader, near, query, space),
         served=served,
-        reachable=plan.readiness.ready if within is None else len(within),
+        reachable=reachable,
         similarities=similarities(stored, query, list(chain.from_iterable(served.values()))) if stored else {},
-        truncated=embedder.tokenizer.counts([plan.sought])[0] > embedder.tokenizer.limit,
     )
 
 

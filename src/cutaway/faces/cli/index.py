@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from cutaway.config import Settings, load_settings
-from cutaway.errors import BadVector, ModelUnavailable, RootMissing, UsageError
+from cutaway.errors import BadVector, ModelUnavailable, RootMissing, UsageError, VectorsUnavailable
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, screen
 from cutaway.index.projects import projects_of, scope_of
@@ -87,12 +87,13 @@ def brought_in_line(projects: Sequence[Project], connection: Store, work: Work) 
             reports.append((project, report))
         except RootMissing as error:
             reports.append((project, error))
-    embedding, trouble = Embedding(), None
+    embedding = Embedding()
+    trouble = next((report.trouble for _, report in reports if isinstance(report, Report) and report.trouble), None)
     try:
         if work.embedder is not None and work.embed:
             synced = [project for project, report in reports if isinstance(report, Report)]
-            embedding = embed_pending(synced, connection, work.embedder, work.progress)
-    except (BadVector, ModelUnavailable) as error:
+            embedding, trouble = embed_pending(synced, connection, work.embedder, work.progress), None
+    except (BadVector, ModelUnavailable, VectorsUnavailable) as error:
         trouble = str(error)
     return Outcome(reports, embedding, trouble, Writer(connection).manifest.count("pending", projects))
 
