@@ -31,10 +31,7 @@ class Settings(BaseModel):
         50_000, ge=0, description='With `vectors = "pgvector"`: up to so many vectors in scope are all compared.'
     )
     pgvector_ef_search: int = Field(
-        200,
-        ge=10,
-        le=1_000,
-        description="Beyond that: candidates HNSW keeps at once; more miss less.",
+        200, ge=10, le=1_000, description="Beyond that: candidates HNSW keeps at once; more miss less."
     )
     chunk_chars: int = Field(900, ge=100, le=8_000, description="Characters a passage aims at.")
     context_line: bool = Field(True, description="Embed a passage together with its title and headings.")
