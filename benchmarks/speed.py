@@ -21,7 +21,8 @@ from time import perf_counter
 from cutaway.config import Settings
 from cutaway.index.projects import projects_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import index_file, open_reader
+from cutaway.index.sqlite import index_file
+from cutaway.index.store import open_reader
 from cutaway.models.cross_encoder import named_cross_encoder
 from cutaway.models.embedder import named_embedder
 from cutaway.retrieval.pipeline import search

@@ -15,9 +15,9 @@ import numpy as np
 from cutaway.config import Settings
 from cutaway.index.choices import store_choice
 from cutaway.index.exact import ExactIndex
-from cutaway.index.projects import named_project, projects_of
+from cutaway.index.projects import as_scope, named_project, projects_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import open_reader, open_writer, transaction
+from cutaway.index.store import open_reader, open_writer
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
 from cutaway.index.writer import Writer
 from cutaway.models.embedder import Embedder, Vectors
@@ -155,7 +155,7 @@ def index_vault(
     settings = settings or Settings()
     connection = open_writer(home, settings)
     try:
-        with transaction(connection):
+        with connection.transaction():
             project = Writer(connection).add_project(name or vault.name, vault)
         quiet = lambda *_: None  # noqa: E731
         report = sync(project, connection, embedder, settings, quiet, allow_empty)
@@ -169,7 +169,7 @@ def opened(home: Path, settings: Settings | None = None) -> Iterator[Reader]:
     """A reader over every project of *home*."""
     connection = open_reader(home, settings)
     try:
-        yield Reader(connection, tuple(projects_of(connection)))
+        yield Reader(connection, as_scope(projects_of(connection)))
     finally:
         connection.close()
 
@@ -196,7 +196,7 @@ def choose(home: Path, name: str, ignore: Sequence[str] = (), **settings: object
     """Set what is used for one project alone, in place of what was set."""
     connection = open_writer(home)
     try:
-        with transaction(connection):
+        with connection.transaction():
             store_choice(connection, named_project(connection, name), settings, ignore)
     finally:
         connection.close()

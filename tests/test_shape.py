@@ -114,3 +114,12 @@ def test_exceptions_are_caught_by_name(path: Path) -> None:
         if isinstance(node, ast.ExceptHandler):
             assert node.type is not None
             assert getattr(node.type, "id", "") != "Exception"
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if "index" not in path.parts], ids=named)
+def test_only_the_index_asks_the_database(path: Path) -> None:
+    """So nothing is read beside the scope that a reader was opened for."""
+    calls = (node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+    asking = ("execute", "executemany", "cursor", "blob_open", "pragma", "backup", "serialize")
+
+    assert [] == [call.attr for call in calls if isinstance(call, ast.Attribute) and call.attr in asking]

@@ -26,6 +26,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     embedder: str = Field("bge-small-en-v1.5", description="Embedding model, or `none` for text search only.")
+    store: SecretStr | None = Field(None, description="Where the index is: a `postgresql://` address; else a file.")
+    store_schema: str = Field("cutaway", pattern=r"^[a-z_][a-z0-9_]{0,62}$", description="The schema there.")
     vectors: str = Field("exact", description="Where vectors live.")
     pgvector_exact_below: int = Field(
         50_000, ge=0, description='With `vectors = "pgvector"`: up to so many vectors in scope are all compared.'

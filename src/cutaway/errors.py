@@ -68,6 +68,10 @@ class UnreadableQuery(UsageError):
     """A query in a script that the embedding model does not know; its words can still be searched."""
 
 
+class StoreUnavailable(CutawayError):
+    """The database of the index cannot be reached, or went away."""
+
+
 class StateUnavailable(CutawayError):
     """The state file cannot be read or written."""
 

@@ -53,6 +53,10 @@ class Project(NamedTuple):
         return {**dict(self.asked.settings), **dict(self.chosen)}
 
 
+Scope = tuple[Project, *tuple[Project, ...]]
+"""The projects that a request may see. There is at least one: no scope is not every project."""
+
+
 class Problem(NamedTuple):
     """Something about one path that the user should know; the rest of the project goes on."""
 

@@ -12,7 +12,7 @@ import apsw
 from cutaway.config import Settings
 from cutaway.conformance import Open
 from cutaway.index.homes import Home, Opening
-from cutaway.index.sqlite import open_writer, snapshot, transaction
+from cutaway.index.sqlite import SqliteStore, index_file
 from cutaway.index.vectors import Nearest, Record, Space, StoredVectors, Vector
 from cutaway.model import ChunkId
 
@@ -20,24 +20,24 @@ from cutaway.model import ChunkId
 class Committed:
     """An index whose changes are transactions, as those of the product are; closed with its connection."""
 
-    def __init__(self, connection: apsw.Connection, index: StoredVectors) -> None:
-        self._connection, self._index = connection, index
+    def __init__(self, store: SqliteStore, index: StoredVectors) -> None:
+        self._store, self._index = store, index
         self.identity = index.identity
 
     def upsert(self, records: Sequence[Record]) -> None:
-        with transaction(self._connection):
+        with self._store.transaction():
             self._index.upsert(records)
 
     def delete(self, ids: Sequence[ChunkId]) -> None:
-        with transaction(self._connection):
+        with self._store.transaction():
             self._index.delete(ids)
 
     def drop(self) -> None:
-        with transaction(self._connection):
+        with self._store.transaction():
             self._index.drop()
 
     def nearest(self, query: Vector, k: int, within: Sequence[int] | None = None) -> Nearest:
-        with snapshot(self._connection):
+        with self._store.snapshot():
             return self._index.nearest(query, k, within)
 
     def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, Vector]:
@@ -48,7 +48,7 @@ class Committed:
 
     def close(self) -> None:
         self._index.close()
-        self._connection.close()
+        apsw.Connection.close(self._store)  # the log is folded in by no one: others may read
 
 
 @contextmanager
@@ -56,13 +56,14 @@ def in_sqlite(home: Home) -> Iterator[Open]:
     """An empty index file, and how vectors in it are opened."""
     with ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
-        open_writer(folder).close()
+        SqliteStore.for_writing(folder, Settings()).close()
 
         def open_index(space: Space, scope: Iterable[int]) -> Committed:
-            connection = apsw.Connection(str(folder / "index.sqlite"))
-            connection.set_busy_timeout(5_000)
-            connection.execute("PRAGMA synchronous = OFF")
-            opened.callback(connection.close)
-            return Committed(connection, home(Opening(connection, space, tuple(scope), Settings())))
+            store = SqliteStore(str(index_file(folder)))
+            store.set_busy_timeout(5_000)
+            store.execute("PRAGMA synchronous = OFF")
+            index = Committed(store, home(Opening(store, space, tuple(scope), Settings())))
+            opened.callback(index.close)
+            return index
 
         yield open_index

@@ -11,7 +11,8 @@ import pytest
 from builders import Cutaway
 from cutaway.faces.saved import load
 from cutaway.faces.traces import TraceOut
-from cutaway.index.sqlite import index_file, open_writer, transaction
+from cutaway.index.sqlite import index_file
+from cutaway.index.store import open_writer
 from golden import check_golden, without_times
 
 QUERY = "does more salt make dough rise faster"
@@ -188,7 +189,7 @@ def test_inspecting_answers_while_another_writes(bread: Cutaway, home: Path, arg
     """What it shows is what was committed before, and the other goes on undisturbed."""
     before = bread("inspect", *arguments, "--json")
     writer = open_writer(home)
-    with transaction(writer):
+    with writer.transaction():
         writer.execute("DELETE FROM rows; DELETE FROM lexical")
         during = bread("inspect", *arguments, "--json")
     writer.close()

@@ -129,3 +129,12 @@ def test_no_project_is_nothing_found(cutaway: Cutaway, tmp_path: Path) -> None:
     cutaway("project", "remove", "v")
 
     assert 1 == cutaway("project", "list").code
+
+
+@pytest.mark.parametrize("command", ["status", "doctor"])
+def test_upkeep_is_of_all_projects_unless_some_are_named(two: Cutaway, command: str) -> None:
+    """No project has to be chosen to see how all are."""
+    every, one = two(command), two(command, "-p", "garden")
+
+    assert (True, True) == ("garden" in every.out, "kitchen" in every.out)
+    assert (True, False) == ("garden" in one.out, "kitchen" in one.out)

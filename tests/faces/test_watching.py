@@ -19,8 +19,8 @@ import pytest
 import builders
 from builders import Cutaway, ask, manifest, opened, paths, write_vault
 from cutaway.config import Settings
-from cutaway.faces.cli.index import alone
 from cutaway.faces.cli.watch import Telling, Watching
+from cutaway.index.sqlite import alone_in
 
 pytestmark = pytest.mark.slow
 
@@ -199,7 +199,7 @@ def test_a_folder_that_fails_is_said_once_kept_and_watched_when_it_is_back(
     watch = watching("--json")
     watch.sees("watching")
     if when == "meanwhile":
-        with alone(home):  # so that no update falls between two steps of the failing
+        with alone_in(home):  # so that no update falls between two steps of the failing
             fail(two / "ant")
     assert "ant" == watch.sees("error")[0]["project"]
     write_vault(two / "bee", {"new.md": "mint"})
@@ -219,7 +219,7 @@ def test_while_somebody_else_writes_changes_wait_and_none_is_lost(
     """It is said once, and the lock is free for others between updates."""
     watch = watching("--json")
     watch.sees("watching")
-    with alone(home):
+    with alone_in(home):
         write_vault(two / "ant", {"one.md": "mint"})
         watch.sees("notice")
         write_vault(two / "bee", {"two.md": "rue"})

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from builders import HashEmbedder, manifest, opened
-from cutaway.index.sqlite import generation, open_reader
+from cutaway.index.store import generation, open_reader
 from cutaway.model import NoteId
 from cutaway.models.embedder import Vectors
 

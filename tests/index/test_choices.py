@@ -13,7 +13,8 @@ from cutaway.config import Settings
 from cutaway.errors import IndexMismatch
 from cutaway.index.choices import store_trust
 from cutaway.index.projects import named_project
-from cutaway.index.sqlite import index_file, open_reader, open_writer, transaction
+from cutaway.index.sqlite import index_file
+from cutaway.index.store import open_reader, open_writer
 from cutaway.inspector.health import examine
 from cutaway.inspector.stale import behind
 from cutaway.notes.vault import OWN_FILE, digest_of, understood
@@ -38,7 +39,7 @@ def findings(home: Path) -> list[tuple[str, str | None]]:
 def trust(home: Path, name: str, text: str) -> None:
     connection = open_writer(home)
     try:
-        with transaction(connection):
+        with connection.transaction():
             project = named_project(connection, name)
             store_trust(connection, understood(project._replace(trusted=digest_of(text)), text))
     finally:

@@ -24,7 +24,7 @@ from pathlib import Path
 from builders import HashEmbedder
 from cutaway.config import Settings
 from cutaway.index.manifest import Manifest
-from cutaway.index.sqlite import open_writer, transaction
+from cutaway.index.store import open_writer
 from cutaway.index.sync import embed_pending, sync
 from cutaway.index.writer import Writer
 
@@ -55,7 +55,7 @@ for owner, names in ((Writer, ("remove", "rename", "write")), (Manifest, ("adopt
     for name in names:
         telling(owner, name)
 connection, embedder = open_writer(Path(home)), SlowEmbedder()
-with transaction(connection):
+with connection.transaction():
     project = Writer(connection).add_project("vault", Path(vault))
 progress = lambda name, done, total: step(name)
 sync(project, connection, embedder, Settings(), progress)

@@ -17,7 +17,7 @@ from cutaway.config import Settings
 from cutaway.errors import BadVector
 from cutaway.index.exact import ExactIndex
 from cutaway.index.note_tables import Draft
-from cutaway.index.sqlite import open_writer, transaction
+from cutaway.index.store import open_writer
 from cutaway.index.sync import embed_pending, sync
 from cutaway.index.writer import Writer
 from cutaway.models.embedder import unit
@@ -223,7 +223,7 @@ def test_vectors_of_two_models_never_stand_side_by_side(
     index_vault(home, vault, embedder)
     connection = open_writer(home)
     sync(Writer(connection).projects()[0], connection, other, Settings(), quiet)
-    with transaction(connection):
+    with connection.transaction():
         writer = Writer(connection)
         projects, manifest = writer.projects(), writer.manifest
         first = manifest.pending_texts(projects, 10)

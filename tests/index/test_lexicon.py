@@ -15,7 +15,7 @@ from builders import index_vault, opened, write_vault
 from cutaway.index.lexicon import Lexicon
 from cutaway.index.note_tables import Draft
 from cutaway.index.schema import DERIVED, FIELD_COLUMNS, LASTING, OCCURRENCES
-from cutaway.index.sqlite import SqliteStore, _prepare
+from cutaway.index.sqlite import SqliteStore
 from cutaway.index.writer import Writer
 from cutaway.model import Project, RowId
 from cutaway.notes.analyzer import note_terms, tokens
@@ -31,7 +31,6 @@ HERE = Project(1, "here", Path("/here"))
 def memory(notes: Mapping[str, str], project: Project = HERE) -> Iterator[tuple[SqliteStore, Writer]]:
     """A store in memory that holds these notes."""
     connection = SqliteStore(":memory:")
-    _prepare(connection, None)
     connection.execute(LASTING + DERIVED + OCCURRENCES)
     writer = Writer(connection)
     for path, text in notes.items():

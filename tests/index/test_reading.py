@@ -14,7 +14,7 @@ from builders import HashEmbedder, ask, index_vault, opened, paths, vectors_of, 
 from cutaway.config import Settings
 from cutaway.index.projects import projects_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import open_reader, open_writer, snapshot, transaction
+from cutaway.index.store import open_reader, open_writer
 from cutaway.index.writer import Writer
 from cutaway.inspector.chunk_map import chunk_map
 from cutaway.inspector.health import examine, overview
@@ -105,7 +105,7 @@ def test_a_reader_answers_while_the_index_is_being_written(indexed: Path, ask_fo
     writing = open_writer(indexed)
     writer = Writer(writing)
 
-    with transaction(writing):
+    with writing.transaction():
         writer.remove(known.id for known in writer.known(writer.projects()[0]).values())
         assert before == ask_for(indexed)
         assert content == bytes_of(indexed)
@@ -117,7 +117,7 @@ def test_many_readers_answer_at_once_beside_a_writer(indexed: Path) -> None:
     writing = open_writer(indexed)
     writer = Writer(writing)
 
-    with transaction(writing), ThreadPoolExecutor(8) as pool:
+    with writing.transaction(), ThreadPoolExecutor(8) as pool:
         writer.remove(known.id for known in writer.known(writer.projects()[0]).values())
         answers = list(pool.map(lambda number: paths(ask(indexed, f"number{number}")), range(8)))
     writing.close()
@@ -133,7 +133,7 @@ def test_a_snapshot_sees_nothing_of_what_is_committed_meanwhile(
 ) -> None:
     """Rows, words and vectors read before and after a sync belong to the same state."""
     connection = open_reader(indexed)
-    with snapshot(connection):
+    with connection.snapshot():
         reader = Reader(connection, tuple(projects_of(connection)))
         known = len(reader.named("7"))
         for path in NOTES:

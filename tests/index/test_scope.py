@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_type_hints
 from unicodedata import normalize
 
 import apsw
@@ -11,11 +12,11 @@ import pytest
 from builders import HashEmbedder, index_vault, manifest, opened, paths, write_vault
 from cutaway.config import Settings
 from cutaway.errors import UnknownProject, UsageError
-from cutaway.index.projects import projects_of, scope_of
+from cutaway.index.projects import as_scope, projects_of, scope_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import open_reader, open_writer
+from cutaway.index.store import open_reader, open_writer
 from cutaway.index.writer import Writer
-from cutaway.model import ChunkId
+from cutaway.model import ChunkId, Scope
 from cutaway.retrieval.pipeline import search
 from cutaway.retrieval.plan import Models
 from cutaway.retrieval.request import Request
@@ -94,12 +95,12 @@ def test_a_scope_sees_nothing_of_other_projects(home: Path, tmp_path: Path, embe
     connection.close()
 
 
-def test_a_reader_needs_a_scope(home: Path, vault: Path) -> None:
-    """No scope is not every project."""
-    index_vault(home, vault)
+def test_a_scope_is_never_empty() -> None:
+    """No scope is not every project; a reader takes nothing but what this gives."""
+    with pytest.raises(UnknownProject, match="cutaway index"):
+        as_scope([])
 
-    with pytest.raises(UsageError):
-        Reader(open_reader(home), ())
+    assert str(Scope) == str(get_type_hints(Reader.__init__)["scope"])
 
 
 def test_a_filter_of_forty_thousand_ids_works(home: Path, vault: Path, embedder: HashEmbedder) -> None:

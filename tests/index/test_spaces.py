@@ -9,7 +9,7 @@ import pytest
 
 from builders import HashEmbedder, ask, index_vault, opened, paths, vectors_of, write_vault
 from cutaway.index.means import Means
-from cutaway.index.sqlite import open_writer, transaction
+from cutaway.index.store import open_writer
 from cutaway.index.writer import Writer
 from cutaway.retrieval.pipeline import Answer
 
@@ -109,7 +109,7 @@ def test_the_mean_is_that_of_the_vectors_there_are(home: Path, vault: Path) -> N
         with opened(where) as reader:
             space = reader.space(NEW.identity)
             assert space
-            mean, count = Means(reader._connection).mean(space, [project.id for project in reader.scope])
+            mean, count = Means(reader._store).mean(space, [project.id for project in reader.scope])
             held = vectors_of(reader, NEW).vectors(reader.served_chunks(space))
             found.append((mean.tolist(), count))
             assert np.allclose(mean, np.mean(list(held.values()), axis=0), atol=1e-3)
@@ -120,7 +120,7 @@ def test_the_mean_is_that_of_the_vectors_there_are(home: Path, vault: Path) -> N
 def test_a_removed_project_leaves_no_sum_behind(two: Path) -> None:
     """Nor a vector."""
     connection = open_writer(two)
-    with transaction(connection):
+    with connection.transaction():
         writer = Writer(connection)
         writer.remove_project(next(project for project in writer.projects() if project.name == "second"))
     sums = connection.execute("SELECT sum(vectors) FROM sums").get

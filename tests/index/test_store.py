@@ -10,7 +10,7 @@ from indexes import SOUND, faults, note_ids, state
 from builders import HashEmbedder, ask, index_vault, manifest, opened, paths, write_vault
 from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing
 from cutaway.index import sqlite
-from cutaway.index.sqlite import bump_generation, generation, open_reader, open_writer, transaction
+from cutaway.index.store import bump_generation, generation, open_reader, open_writer
 from cutaway.index.writer import Writer
 
 NOTES = {
@@ -99,7 +99,7 @@ def test_a_transaction_that_fails_leaves_no_trace(home: Path, vault: Path, embed
     index_vault(home, vault, embedder)
     before, connection = state(home), open_writer(home)
 
-    with pytest.raises(ZeroDivisionError), transaction(connection):
+    with pytest.raises(ZeroDivisionError), connection.transaction():
         Writer(connection).remove(note_ids(home).values())
         bump_generation(connection)
         raise ZeroDivisionError
@@ -116,7 +116,7 @@ def test_a_second_writer_is_told_that_the_index_is_busy(
     index_vault(home, vault)
     first, second = open_writer(home), open_writer(home)
 
-    with transaction(first), pytest.raises(IndexBusy, match="another process"), transaction(second):
+    with first.transaction(), pytest.raises(IndexBusy, match="another process"), second.transaction():
         pass
     first.close()
     second.close()

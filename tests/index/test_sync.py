@@ -12,7 +12,7 @@ from builders import HashEmbedder, ask, index_vault, manifest, opened, paths, wr
 from cutaway.config import Settings
 from cutaway.errors import RootMissing
 from cutaway.faces.cli.main import main
-from cutaway.index.sqlite import open_writer
+from cutaway.index.store import open_writer
 from cutaway.index.sync import sync
 from cutaway.index.writer import Writer
 from cutaway.inspector.health import examine

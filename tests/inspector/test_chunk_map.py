@@ -9,7 +9,7 @@ import pytest
 
 from builders import HashEmbedder, index_vault, opened, write_vault
 from cutaway.errors import AmbiguousNote, NoteNotFound
-from cutaway.index.sqlite import open_writer
+from cutaway.index.store import open_writer
 from cutaway.inspector.chunk_map import ChunkMap, chunk_map, find_note
 from retrieval.worlds import scoped
 

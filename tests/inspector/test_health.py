@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from builders import HashEmbedder, index_vault, opened, write_vault
-from cutaway.index.sqlite import open_writer
+from cutaway.index.store import open_writer
 from cutaway.inspector.health import Finding, Overview, examine, overview
 from cutaway.models.embedder import Embedder, Vectors
 

@@ -10,7 +10,7 @@ import pytest
 
 from builders import HashEmbedder, elsewhere, index_vault, opened, write_vault
 from cutaway.errors import AmbiguousNote, CutawayError, IndexMismatch, NoteNotFound, NotIndexed, UsageError
-from cutaway.index.sqlite import open_writer
+from cutaway.index.store import open_writer
 from cutaway.inspector.neighbours import Asked, neighbours
 from cutaway.inspector.targets import Target, find_target, locator
 from cutaway.models.embedder import Embedder, Vectors

@@ -11,7 +11,7 @@ import pytest
 
 from builders import HashEmbedder, elsewhere, index_vault, opened, write_vault
 from cutaway.config import Settings
-from cutaway.index.sqlite import open_writer
+from cutaway.index.store import open_writer
 from cutaway.inspector.stale import MEANINGS, Behind, Lag, behind
 from cutaway.models.embedder import Embedder, Vectors
 

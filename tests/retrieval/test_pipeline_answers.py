@@ -11,7 +11,7 @@ import pytest
 from builders import HashEmbedder, ask, index_vault, paths, write_vault
 from cutaway.config import Settings
 from cutaway.errors import ModelUnavailable, UsageError
-from cutaway.index.sqlite import open_writer
+from cutaway.index.store import open_writer
 from cutaway.inspector.journeys import misses
 from cutaway.models.embedder import Vectors
 

@@ -8,7 +8,7 @@ import pytest
 
 from builders import HashEmbedder, ask, index_vault, opened, paths, write_vault
 from cutaway.config import Settings
-from cutaway.index.sqlite import open_writer
+from cutaway.index.store import open_writer
 from cutaway.retrieval.request import Request
 from retrieval.worlds import answer, hits, scoped
 

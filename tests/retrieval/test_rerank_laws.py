@@ -16,7 +16,7 @@ from builders import HashEmbedder, LengthReranker, index_vault, opened, paths, w
 from cutaway.config import Settings
 from cutaway.index.exact import ExactIndex
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import open_writer
+from cutaway.index.store import open_writer
 from cutaway.model import RowId
 from cutaway.retrieval.bm25 import Bm25
 from cutaway.retrieval.pipeline import Answer

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from builders import HashEmbedder, LengthReranker, ask, index_vault, paths, write_vault
 from cutaway.config import Settings
 from cutaway.errors import StaleCursor
-from cutaway.index.sqlite import open_writer, transaction
+from cutaway.index.store import open_writer
 from cutaway.model import RowId
 from cutaway.retrieval.pipeline import Answer, search
 from cutaway.retrieval.plan import Models
@@ -309,7 +309,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
         " FROM n, rows WHERE note_id = (SELECT id FROM notes WHERE path = 'a.md')",
         "INSERT INTO lexical (rowid, title, body) SELECT 10 + i, 'a', 'red' FROM n",
     )
-    with transaction(connection):
+    with connection.transaction():
         for statement in copied:
             into, _, chosen = statement.partition(" SELECT ")
             connection.execute(f"{into} {numbers} SELECT {chosen}")

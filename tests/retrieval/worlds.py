@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from builders import HashEmbedder, LengthReranker, index_vault, opened, write_vault
 from cutaway.config import RerankFormula, Settings
-from cutaway.index.projects import projects_of
+from cutaway.index.projects import as_scope, projects_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import open_reader, open_writer
+from cutaway.index.store import open_reader, open_writer
 from cutaway.retrieval.pipeline import Answer, search
 from cutaway.retrieval.plan import Models
 from cutaway.retrieval.request import Request
@@ -99,7 +99,7 @@ def scoped(home: Path, *names: str) -> Iterator[Reader]:
     """A reader over some projects of *home*."""
     connection = open_reader(home)
     try:
-        yield Reader(connection, tuple(project for project in projects_of(connection) if project.name in names))
+        yield Reader(connection, as_scope([project for project in projects_of(connection) if project.name in names]))
     finally:
         connection.close()
 

@@ -17,7 +17,7 @@ from cutaway.errors import UsageError
 from cutaway.evaluation.judged import JudgedSet, named
 from cutaway.evaluation.runs import Documents
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import SqliteStore, close_writer, open_writer, transaction
+from cutaway.index.store import Store, open_writer
 from cutaway.index.sync import Progress, embed_pending, sync
 from cutaway.index.writer import Writer
 from cutaway.models.embedder import Embedder
@@ -70,11 +70,12 @@ def index_corpus(corpus: Path, home: Path, settings: Settings, embedder: Embedde
         raise UsageError(f"{corpus} holds no documents.")
     for file in set(folder.iterdir()) - written:
         file.unlink()
+    settings = settings.model_copy(update={"store": None, "vectors": "exact"})  # it has a file of its own
     connection = open_writer(home, settings)
     try:
         _sync(connection, folder, settings, embedder, progress)
     finally:
-        close_writer(connection)
+        connection.close()
 
 
 def documents(corpus: Path) -> Iterator[Document]:
@@ -102,10 +103,8 @@ def corpus_documents(corpus: Path, judged: JudgedSet, reader: Reader) -> Documen
     return Documents(names, tuple(sorted(wanted - set(names.values()))))
 
 
-def _sync(
-    connection: SqliteStore, folder: Path, settings: Settings, embedder: Embedder | None, progress: Progress
-) -> None:
-    with transaction(connection):
+def _sync(connection: Store, folder: Path, settings: Settings, embedder: Embedder | None, progress: Progress) -> None:
+    with connection.transaction():
         writer = Writer(connection)
         for held in writer.projects():
             if held.root != folder:  # the home was moved

@@ -105,8 +105,12 @@ class ExactIndex:
         """Nothing to let go of: the connection is another's."""
 
     def stored_ids(self) -> frozenset[ChunkId]:
-        """Every chunk that has a vector, in any project."""
-        return frozenset(self._slots)
+        """Every chunk of the scope that has a vector, whatever the manifest says of it."""
+        query = "SELECT ids, projects FROM segments WHERE space_id = ?"
+        stored = self._connection.execute(query, (self._space.id,))
+        pairs = ((np.frombuffer(ids, np.int64), np.frombuffer(projects, np.int32)) for ids, projects in stored)
+        held = (ids[(ids != _FREE) & np.isin(projects, self._scope)] for ids, projects in pairs)
+        return frozenset(ChunkId(int(chunk)) for ids in held for chunk in ids)
 
     @cached_property
     def _slots(self) -> dict[ChunkId, int]:

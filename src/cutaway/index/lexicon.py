@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from cutaway.index.schema import FIELD_COLUMNS
+from cutaway.index.store import Store
 from cutaway.model import KINDS, RowId
 from cutaway.notes.analyzer import Term
 
 Ints = NDArray[np.int64]
-_LAST = "\U0010ffff"
-_FIELD = f"CASE col {' '.join(f'WHEN {name!r} THEN {place}' for place, name in enumerate(FIELD_COLUMNS))} END"
 
 
 class Postings(NamedTuple):
@@ -30,18 +28,17 @@ class Postings(NamedTuple):
 class Lexicon:
     """Every row of one scope. A row's *place* is its position in these arrays, ordered by number."""
 
-    def __init__(self, connection: apsw.Connection, scope: tuple[int, ...]) -> None:
-        self._connection = connection
+    def __init__(self, store: Store, scope: tuple[int, ...]) -> None:
+        self._store = store
         self._scope = scope
+        self._marks = ", ".join("?" * len(scope))
 
     @cached_property
     def _table(self) -> Ints:
-        marks = ", ".join("?" * len(self._scope))
-        query = (
-            f"SELECT id, number, kind, note_id, length, chunks FROM rows WHERE project_id IN ({marks}) ORDER BY number"
-        )
+        chosen = f"FROM rows WHERE project_id IN ({self._marks})"
+        query = f"SELECT id, number, kind, note_id, length, chunks {chosen} ORDER BY number"
         kinds = {kind: place for place, kind in enumerate(KINDS)}
-        found = [(*row[:2], kinds[row[2]], *row[3:]) for row in self._connection.execute(query, self._scope)]
+        found = [(*row[:2], kinds[row[2]], *row[3:]) for row in self._store.execute(query, self._scope)]
         return np.array(found, np.int64).reshape(-1, 6)
 
     def __len__(self) -> int:
@@ -96,17 +93,18 @@ class Lexicon:
         return {row: place for row, place, here in zip(rows, found.tolist(), held.tolist(), strict=True) if here}
 
     def forms(self, term: Term) -> tuple[str, ...]:
-        """The words that a term finds besides itself, those of its stem; none for a prefix, which SQLite expands."""
-        query = "SELECT term FROM words WHERE stem IN (SELECT value FROM json_each(?)) ORDER BY term"
-        listed = self._connection.execute(query, (json.dumps(sorted(term.stems)),))
+        """The words of the scope that a term finds besides itself, those of its stem; none for a prefix."""
+        query = (
+            "SELECT DISTINCT term FROM words WHERE stem IN (SELECT value FROM json_each(?))"
+            f" AND project_id IN ({self._marks}) ORDER BY term"
+        )
+        listed = self._store.execute(query, (json.dumps(sorted(term.stems)), *self._scope))
         alike = [*(stem.split(" ", 1)[1] for stem in sorted(term.stems)), *(word for (word,) in listed)]
         return tuple(word for word in dict.fromkeys(alike) if word != term.text and term.answered_by(word))
 
     def postings(self, word: str, prefix: bool = False) -> Postings:
         """Where a word stands in this scope, or the words that begin with it. A word is looked up as it is."""
-        chosen, values = ("term >= ? AND term < ?", (word, word + _LAST)) if prefix else ("term = ?", (word,))
-        query = f"SELECT doc, {_FIELD}, count(*) FROM temp.occurrences WHERE {chosen} GROUP BY doc, col"
-        found = np.array(self._connection.execute(query, values).fetchall(), np.int64).reshape(-1, 3)
+        found = self._store.lexical.occurrences(word, prefix, self._scope)
         position, held = self._positions(found[:, 0])
         places, row = np.unique(self._by_id[0][position[held]], return_inverse=True)
         counts = np.zeros((len(places), len(FIELD_COLUMNS)), np.int64)
@@ -115,9 +113,7 @@ class Lexicon:
 
     def holding(self, words: Sequence[str], fields: Sequence[str], prefix: bool = False) -> Ints:
         """The places of the rows that hold these words one after the other in one of the fields."""
-        phrase = _quoted(" ".join(words)) + (" *" if prefix else "")
-        query = "SELECT rowid FROM lexical WHERE lexical MATCH ?"
-        matching = self._connection.execute(query, (f"{{{' '.join(fields)}}} : {phrase}",)).fetchall()
+        matching = self._store.lexical.holding(words, fields, prefix, self._scope)
         position, held = self._positions(np.array(matching, np.int64).reshape(-1))
         places: Ints = np.sort(self._by_id[0][position[held]])
         return places
@@ -145,7 +141,3 @@ def distinct(values: Ints) -> Ints:
     """Each value once, ascending. (Without an inverse, np.unique imports numpy.ma: 30 ms of a cold start.)"""
     once: Ints = np.unique(values, return_inverse=True)[0]
     return once
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'

@@ -17,7 +17,7 @@ import numpy as np
 from cutaway.errors import CutawayError
 from cutaway.index.homes import Opening, home, home_of
 from cutaway.index.means import Means
-from cutaway.index.sqlite import SqliteStore, now
+from cutaway.index.store import Store, now
 from cutaway.index.vectors import Maintained, Record, Space, Vector, VectorIndex
 from cutaway.model import ChunkId, NoteId, Project, embedded_text
 
@@ -34,22 +34,22 @@ class Pending(NamedTuple):
 class Manifest:
     """What becomes of each chunk. Callers group changes into transactions."""
 
-    def __init__(self, connection: SqliteStore) -> None:
-        self._connection = connection
-        self._means = Means(connection)
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._means = Means(store)
         self._indexes: dict[Space, VectorIndex] = {}
 
     # Spaces
 
     def space(self, embedding: str, dimension: int) -> Space:
         """Where vectors of a model are stored now, made if need be."""
-        identity = home(self._connection.settings.vectors).identity
-        self._connection.execute(
+        identity = home(self._store.settings.vectors).identity
+        self._store.execute(
             "INSERT INTO spaces (embedding, home, dimension) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             (embedding, identity, dimension),
         )
         query = "SELECT id, embedding, home, dimension FROM spaces WHERE embedding = ? AND home = ?"
-        space = Space(*self._connection.execute(query, (embedding, identity)).get)
+        space = Space(*self._store.execute(query, (embedding, identity)).get)
         self._index(space)  # a home that cannot be had says so before anything is embedded
         return space
 
@@ -61,7 +61,7 @@ class Manifest:
     def adopt(self, project: Project, space: Space) -> int:
         """Serve a project from this space alone. Its chunks in another are pending again; returns how many."""
         query = "SELECT id, space_id, state FROM chunks WHERE project_id = ? AND space_id <> ?"
-        foreign: list[tuple[Any, ...]] = self._connection.execute(query, (project.id, space.id)).fetchall()
+        foreign: list[tuple[Any, ...]] = self._store.execute(query, (project.id, space.id)).fetchall()
         by_space: dict[int, list[ChunkId]] = defaultdict(list)
         for chunk, held_in, _ in foreign:
             by_space[held_in].append(ChunkId(chunk))
@@ -69,7 +69,7 @@ class Manifest:
             left = self._space(held_in)
             self._withdraw(left, chunks)
             self._means.forget(left, project)
-        self._connection.execute(
+        self._store.execute(
             "UPDATE chunks SET state = 'pending', error = NULL, space_id = NULL WHERE project_id = ? AND space_id <> ?",
             (project.id, space.id),
         )
@@ -85,7 +85,7 @@ class Manifest:
             " LEFT JOIN embeddings e ON e.identity_id = i.id AND e.text_hash = c.text_hash"
             " WHERE c.note_id = ? AND c.state = 'ready' ORDER BY c.space_id"
         )
-        held: list[tuple[Any, ...]] = self._connection.execute(query, (note,)).fetchall()
+        held: list[tuple[Any, ...]] = self._store.execute(query, (note,)).fetchall()
         for held_in, group in groupby(held, key=lambda row: row[2]):
             rows = list(group)
             space = self._space(held_in)
@@ -98,25 +98,25 @@ class Manifest:
             index.delete(chunks)
 
     def _drop_if_unused(self, space: Space) -> None:
-        if self._connection.execute("SELECT 1 FROM chunks WHERE space_id = ? LIMIT 1", (space.id,)).get is None:
+        if self._store.execute("SELECT 1 FROM chunks WHERE space_id = ? LIMIT 1", (space.id,)).get is None:
             index = self._index(space)
             if index is not None:
                 index.drop()
             self._indexes.pop(space, None)
-            self._connection.execute("DELETE FROM spaces WHERE id = ?", (space.id,))
+            self._store.execute("DELETE FROM spaces WHERE id = ?", (space.id,))
 
     def _space(self, key: int) -> Space:
         query = "SELECT id, embedding, home, dimension FROM spaces WHERE id = ?"
-        return Space(*self._connection.execute(query, (key,)).get)
+        return Space(*self._store.execute(query, (key,)).get)
 
     def _index(self, space: Space) -> VectorIndex | None:
         """The vectors of a space; None where their home is not to be had any more: nothing is served from there."""
         if space not in self._indexes:
-            opening = Opening(self._connection, space, (), self._connection.settings)
+            opening = Opening(self._store, space, (), self._store.settings)
             try:
                 self._indexes[space] = home_of(space.home)(opening)
             except CutawayError:
-                if space.home == home(self._connection.settings.vectors).identity:
+                if space.home == home(self._store.settings.vectors).identity:
                     raise
                 return None
         return self._indexes[space]
@@ -125,17 +125,17 @@ class Manifest:
 
     def pending_texts(self, projects: Sequence[Project], limit: int) -> list[Pending]:
         """Distinct texts of these projects that wait for a vector, the shortest first."""
-        found: list[tuple[Any, ...]] = self._connection.execute(
-            "SELECT min(id), text_hash, min(end - start) AS size FROM chunks"
+        found: list[tuple[Any, ...]] = self._store.execute(
+            'SELECT min(id), text_hash, min("end" - start) AS size FROM chunks'
             f" WHERE state = 'pending' AND project_id IN {_IDS} GROUP BY text_hash ORDER BY size, text_hash LIMIT ?",
             (_ids(projects), limit),
         ).fetchall()
         sizes = {chunk: size for chunk, _, size in found}
-        query = f"SELECT note_id, id, start, end, context, text_hash FROM chunks WHERE id IN {_IDS} ORDER BY note_id"
+        query = f'SELECT note_id, id, start, "end", context, text_hash FROM chunks WHERE id IN {_IDS} ORDER BY note_id'
         waiting = []
-        rows: list[tuple[Any, ...]] = self._connection.execute(query, (json.dumps(list(sizes)),)).fetchall()
+        rows: list[tuple[Any, ...]] = self._store.execute(query, (json.dumps(list(sizes)),)).fetchall()
         for note, chunks in groupby(rows, key=lambda row: row[0]):  # each source is read and unpacked once
-            stored: Any = self._connection.execute("SELECT source FROM notes WHERE id = ?", (note,)).get
+            stored: Any = self._store.execute("SELECT source FROM notes WHERE id = ?", (note,)).get
             source = zlib.decompress(stored)
             for _, chunk, start, end, context, text_hash in chunks:
                 text = embedded_text(context, source[start:end].decode())
@@ -145,13 +145,13 @@ class Manifest:
     def count(self, state: str, projects: Sequence[Project]) -> int:
         """How many chunks of these projects are in a state."""
         query = f"SELECT count(*) FROM chunks WHERE state = ? AND project_id IN {_IDS}"
-        return int(self._connection.execute(query, (state, _ids(projects))).get)
+        return int(self._store.execute(query, (state, _ids(projects))).get)
 
     def cache(self, embedding: str, embedded: Iterable[tuple[bytes, Vector]]) -> None:
         """Keep embeddings for good: a rebuild, a rename or a move then embeds nothing."""
-        self._connection.execute("INSERT INTO identities (name) VALUES (?) ON CONFLICT DO NOTHING", (embedding,))
-        number = self._connection.execute("SELECT id FROM identities WHERE name = ?", (embedding,)).get
-        self._connection.executemany(
+        self._store.execute("INSERT INTO identities (name) VALUES (?) ON CONFLICT DO NOTHING", (embedding,))
+        number = self._store.execute("SELECT id FROM identities WHERE name = ?", (embedding,)).get
+        self._store.executemany(
             "INSERT INTO embeddings (identity_id, text_hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             [(number, key, vector.astype(np.float16).tobytes()) for key, vector in embedded],
         )
@@ -168,7 +168,7 @@ class Manifest:
             query += " AND c.text_hash IN (SELECT unhex(value) FROM json_each(?))"
             values = (*values, json.dumps([key.hex() for key in hashes]))
         query += " ORDER BY c.project_id, c.id"
-        waiting: list[tuple[Any, ...]] = self._connection.execute(query, values).fetchall()
+        waiting: list[tuple[Any, ...]] = self._store.execute(query, values).fetchall()
         if not waiting:
             return 0
         records = [
@@ -180,7 +180,7 @@ class Manifest:
         index.upsert(records)
         for project, group in groupby(records, key=lambda record: record.project):
             self._means.add(space, project, [record.vector for record in group])
-        self._connection.executemany(
+        self._store.executemany(
             "UPDATE chunks SET state = 'ready', error = NULL, space_id = ?, updated_at = ? WHERE id = ?",
             [(space.id, now(), record.id) for record in records],
         )
@@ -188,7 +188,7 @@ class Manifest:
 
     def fail(self, projects: Sequence[Project], space: Space, text_hash: bytes, reason: str) -> int:
         """Mark the chunks of a text that this model cannot embed. They are never ranked by similarity."""
-        failed = self._connection.execute(
+        failed = self._store.execute(
             "UPDATE chunks SET state = 'failed', error = ?, space_id = ?, updated_at = ?"
             f" WHERE text_hash = ? AND state = 'pending' AND project_id IN {_IDS} RETURNING id",
             (reason, space.id, now(), text_hash, _ids(projects)),

@@ -9,11 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import apsw
-
 from cutaway.index.properties import folded, properties_of
-from cutaway.index.schema import FIELD_COLUMNS
-from cutaway.index.sqlite import now
+from cutaway.index.store import Store, now
 from cutaway.model import NoteId, Project
 from cutaway.notes.analyzer import note_terms
 from cutaway.notes.chunks import Chunking
@@ -21,9 +18,6 @@ from cutaway.notes.files import content_hash
 from cutaway.notes.languages import LATIN, language_of, stems
 from cutaway.notes.rows import Fields, Note, Row
 
-_INSERT_LEXICAL = (
-    f"INSERT INTO lexical (rowid, {', '.join(FIELD_COLUMNS)}) VALUES (?, {', '.join('?' * len(FIELD_COLUMNS))})"
-)
 _LEARNED = 100_000  # words kept in mind, so that memory stays bounded
 
 
@@ -40,9 +34,9 @@ class Draft(NamedTuple):
 class NoteTables:
     """The tables that hold what a note is made of. The vectors of its chunks are another's."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-        self._learned: set[tuple[str, tuple[str, ...]]] = set()
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._learned: set[tuple[int, str, tuple[str, ...]]] = set()
 
     def write(self, project: Project, draft: Draft, held: int | None) -> None:
         """Write a note under the id it had, or a new one. What the tables held of it was cleared before."""
@@ -51,8 +45,9 @@ class NoteTables:
         analyzed = [(row, Fields(*map(note_terms, row.fields))) for row in note.rows]  # type: ignore[arg-type]
         language = language_of(analyzed[0][1].body)
         text = note.frontmatter.text
-        self._connection.execute(
-            f"INSERT OR REPLACE INTO notes VALUES ({', '.join('?' * 17)})",
+        self._store.execute("DELETE FROM notes WHERE id = ?", (identity,))
+        self._store.execute(
+            f"INSERT INTO notes VALUES ({', '.join('?' * 17)})",
             (
                 *(identity, project.id, note.path, note.title, _json(note.aliases)),
                 *(text("permalink"), text("type"), _json(note.tags), _json(note.frontmatter.metadata), language),
@@ -60,11 +55,11 @@ class NoteTables:
                 *(_json(draft.chunking.skips), note.frontmatter.problem, now()),
             ),
         )
-        self._connection.executemany(
+        self._store.executemany(
             "INSERT INTO properties (note_id, key, text, number) VALUES (?, ?, ?, ?)",
             [(identity, *held) for held in properties_of(note, draft.changed)],
         )
-        self._learn((word for _, terms in analyzed for field in terms for word in field), language)
+        self._learn(project, (word for _, terms in analyzed for field in terms for word in field), language)
         chunks = Counter((chunk.row.kind, chunk.row.ordinal) for chunk in draft.chunking.chunks)
         rows = {
             (row.kind, row.ordinal): self._write_row(project, identity, row, terms, chunks[row.kind, row.ordinal])
@@ -74,39 +69,44 @@ class NoteTables:
 
     def clear(self, note: NoteId) -> None:
         """Remove all that a note is made of, but for the note itself."""
-        self._connection.execute("DELETE FROM lexical WHERE rowid IN (SELECT id FROM rows WHERE note_id = ?)", (note,))
+        self._store.lexical.remove(note)
         for table in ("properties", "rows", "chunks"):
-            self._connection.execute(f"DELETE FROM {table} WHERE note_id = ?", (note,))
+            self._store.execute(f"DELETE FROM {table} WHERE note_id = ?", (note,))
 
     def _write_row(self, project: Project, identity: NoteId, row: Row, terms: Fields, chunks: int) -> int:
         length = sum(map(len, terms[:-1]))  # folders make no note longer
         number = self._free("rows", "number", f"{identity}\0{row.kind}\0{row.ordinal}")
-        self._connection.execute(
-            "INSERT INTO rows (number, note_id, project_id, kind, category, ordinal, title, start, end, length, chunks)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        key: int = self._store.execute(
+            "INSERT INTO rows"
+            ' (number, note_id, project_id, kind, category, ordinal, title, start, "end", length, chunks)'
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
             (
                 *(number, identity, project.id, row.kind, row.category and folded(row.category), row.ordinal),
                 *(row.title, *row.span, length, chunks),
             ),
-        )
-        key = self._connection.last_insert_rowid()
-        self._connection.execute(_INSERT_LEXICAL, (key, *(" ".join(field) for field in terms)))
+        ).get
+        self._store.lexical.add(project.id, key, terms)
         return key
 
-    def _learn(self, words: Iterable[str], language: str | None) -> None:
+    def _learn(self, project: Project, words: Iterable[str], language: str | None) -> None:
         """Remember by which stems words are found. Where a note's language is unknown, it is any of those known."""
         if len(self._learned) > _LEARNED:
             self._learned.clear()
         spoken = (language,) if language else LATIN
-        new = {(word, spoken) for word in words} - self._learned
+        new = {(project.id, word, spoken) for word in words} - self._learned
         self._learned |= new
-        found = ((stem, word) for word, _ in new for stem in stems(word, spoken) if stem.split(" ", 1)[1] != word)
-        self._connection.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", found)
+        found = (
+            (stem, word, project.id)
+            for _, word, _ in new
+            for stem in stems(word, spoken)
+            if stem.split(" ", 1)[1] != word
+        )
+        self._store.executemany("INSERT INTO words VALUES (?, ?, ?) ON CONFLICT DO NOTHING", found)
 
     def _write_chunks(self, project: Project, identity: NoteId, draft: Draft, rows: dict[tuple[str, int], int]) -> None:
         for ordinal, (row, passage) in enumerate(draft.chunking.chunks, start=1):
             lines = draft.note.source.lines(passage.start, passage.end)
-            self._connection.execute(
+            self._store.execute(
                 "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', NULL, NULL, ?)",
                 (
                     *(self._free("chunks", "id", f"{identity}\0chunk\0{ordinal}"), identity, project.id),
@@ -122,7 +122,7 @@ class NoteTables:
         52 bits survive JSON readers that know only doubles; the next number is taken on a collision.
         """
         wanted = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest()) >> 12
-        while self._connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (wanted,)).get is not None:
+        while self._store.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (wanted,)).get is not None:
             wanted += 1
         return wanted
 

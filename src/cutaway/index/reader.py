@@ -15,13 +15,13 @@ from cutaway.index.lexicon import Lexicon
 from cutaway.index.projects import known_notes
 from cutaway.index.properties import Property, folded, meets
 from cutaway.index.serving import ManifestReader
-from cutaway.index.sqlite import generation
+from cutaway.index.store import generation
 from cutaway.model import NoteId, Problem, Project, RowId, Skip
 from cutaway.notes.languages import DEFAULT
 
 _Names = defaultdict[str, list[NoteNames]]
 
-_ROW = "SELECT kind, number, note_id, title, start, end FROM rows"
+_ROW = 'SELECT kind, number, note_id, title, start, "end" FROM rows'
 _NOTE = """
     SELECT id, project_id, path, title, aliases, permalink, type, tags, metadata, source, hash, form, skips, problem,
            indexed_at FROM notes
@@ -29,27 +29,27 @@ _NOTE = """
 
 
 class Reader(ManifestReader):
-    """One state of the index, for an explicit, non-empty set of projects.
+    """One state of the index, for an explicit, non-empty set of projects; of any other it knows nothing.
 
     What it has loaded it keeps: several searches may share a reader as long as the index stays as it is.
     """
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        return Lexicon(self._connection, self._ids)
+        return Lexicon(self._store, self._ids)
 
     @cached_property
     def spoken(self) -> tuple[str, ...]:
         """The Latin-script languages of the scope: those that at least one in twenty of its notes is known to be in."""
         query = f"SELECT language, count(*) FROM notes WHERE project_id IN ({self._marks}) GROUP BY language"
-        counts = {language: count for language, count in self._connection.execute(query, self._ids) if language}
+        counts = {language: count for language, count in self._store.execute(query, self._ids) if language}
         enough = 0.05 * sum(counts.values())
         return tuple(sorted(language for language, count in counts.items() if count >= enough)) or DEFAULT
 
     @cached_property
     def generation(self) -> int:
         """Grows with every change to the index."""
-        return generation(self._connection)
+        return generation(self._store)
 
     @cached_property
     def key(self) -> str:
@@ -58,10 +58,10 @@ class Reader(ManifestReader):
 
     def counts(self, project: Project) -> dict[str, int]:
         """A project in numbers: notes and their bytes, observations, relations, chunks by state."""
-        one = self._connection.execute
-        notes, size = one("SELECT count(*), total(size) FROM notes WHERE project_id = ?", (project.id,)).get
-        kinds = dict(one("SELECT kind, count(*) FROM rows WHERE project_id = ? GROUP BY kind", (project.id,)))
-        states = dict(one("SELECT state, count(*) FROM chunks WHERE project_id = ? GROUP BY state", (project.id,)))
+        one, own = self._store.execute, (self._own(project),)
+        notes, size = one("SELECT count(*), coalesce(sum(size), 0) FROM notes WHERE project_id = ?", own).get
+        kinds = dict(one("SELECT kind, count(*) FROM rows WHERE project_id = ? GROUP BY kind", own))
+        states = dict(one("SELECT state, count(*) FROM chunks WHERE project_id = ? GROUP BY state", own))
         return {
             "notes": notes,
             "bytes": int(size),
@@ -72,21 +72,18 @@ class Reader(ManifestReader):
 
     def known(self, project: Project) -> dict[str, Known]:
         """What each note of a project was read from, and how, by path."""
-        return known_notes(self._connection, project)
+        return known_notes(self._store, self._own(project))
 
     def integrity_faults(self) -> list[str]:
-        """What SQLite finds wrong with the file, the lexical index included."""
-        return [fault for (fault,) in self._connection.execute("PRAGMA integrity_check") if fault != "ok"]
+        """What the engine finds wrong with the index, in all projects."""
+        return self._store.faults()
 
     # Rows
 
     def rows_in(self, categories: Iterable[str]) -> list[int]:
         """The store's own keys of the observations of these categories."""
-        wanted = json.dumps([folded(category) for category in categories])
-        query = (
-            f"SELECT id FROM rows WHERE category IN (SELECT value FROM json_each(?)) AND project_id IN ({self._marks})"
-        )
-        return [row for (row,) in self._connection.execute(query, (wanted, *self._ids))]
+        query = "SELECT id FROM rows WHERE category IN (SELECT value FROM json_each(?))"
+        return [row for (row,) in self._select(query, [folded(category) for category in categories], "rows")]
 
     def rows(self, ids: Iterable[RowId]) -> dict[RowId, RowCard]:
         query = f"{_ROW} WHERE number IN (SELECT value FROM json_each(?))"
@@ -107,10 +104,10 @@ class Reader(ManifestReader):
     def notes_with(self, key: str, op: str, values: Sequence[str]) -> list[NoteId]:
         """Notes that have a property, and, where values are given, one that compares so with them."""
         chosen = f"FROM properties p JOIN notes n ON n.id = p.note_id WHERE key = ? AND project_id IN ({self._marks})"
-        held = self._connection.execute(f"SELECT DISTINCT key, text, number {chosen}", (folded(key), *self._ids))
+        held = self._store.execute(f"SELECT DISTINCT key, text, number {chosen}", (folded(key), *self._ids))
         texts = [value.text for value in (Property(*row) for row in held) if not values or meets(value, op, values)]
         query = f"SELECT DISTINCT note_id {chosen} AND text IN (SELECT value FROM json_each(?))"
-        found = self._connection.execute(query, (folded(key), *self._ids, json.dumps(texts)))
+        found = self._store.execute(query, (folded(key), *self._ids, json.dumps(texts)))
         return [NoteId(note) for (note,) in found]
 
     def numbers(self, key: str) -> dict[NoteId, float]:
@@ -119,13 +116,13 @@ class Reader(ManifestReader):
             "SELECT note_id, min(number) FROM properties p JOIN notes n ON n.id = p.note_id"
             f" WHERE key = ? AND number IS NOT NULL AND project_id IN ({self._marks}) GROUP BY note_id"
         )
-        return {NoteId(note): number for note, number in self._connection.execute(query, (folded(key), *self._ids))}
+        return {NoteId(note): number for note, number in self._store.execute(query, (folded(key), *self._ids))}
 
     @cached_property
     def catalog(self) -> tuple[NoteNames, ...]:
         """Every note of the scope, and what it is called."""
         query = f"SELECT id, project_id, path, title, permalink, aliases FROM notes WHERE project_id IN ({self._marks})"
-        rows: list[tuple[Any, ...]] = self._connection.execute(query, self._ids).fetchall()
+        rows: list[tuple[Any, ...]] = self._store.execute(query, self._ids).fetchall()
         return tuple(
             NoteNames(note, project, path, title, permalink, tuple(json.loads(aliases)))
             for note, project, path, title, permalink, aliases in rows
@@ -161,7 +158,7 @@ class Reader(ManifestReader):
             f" SELECT project_id, path, 'frontmatter', problem FROM notes WHERE problem IS NOT NULL"
             f" AND project_id IN ({self._marks}) ORDER BY 1, 2"
         )
-        found = self._connection.execute(query, self._ids * 2)
+        found = self._store.execute(query, self._ids * 2)
         return [(by_id[project], Problem(*problem)) for project, *problem in found]
 
     def _note(self, row: tuple[Any, ...]) -> NoteCard:
@@ -176,4 +173,4 @@ class Reader(ManifestReader):
         return NoteCard(*values)
 
     def _meta(self, key: str) -> Any:
-        return self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
+        return self._store.execute("SELECT value FROM meta WHERE key = ?", (key,)).get

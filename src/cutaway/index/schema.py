@@ -43,7 +43,8 @@ DERIVED_TABLES = (
 # the note is read again.
 # A property is one value of a note's frontmatter, tags or dates: as folded text and, if it is one, a number.
 # The lexical index holds terms, already analysed; every ASCII sign a term may hold is a token sign.
-# `words` leads from a stem to the terms that have it, but for the one that is the stem itself.
+# `words` leads from a stem to the terms of a project that have it, but for the one that is the stem itself. (By
+# project, as the stems of a term are those of the languages its notes are in: another project's must not count.)
 # A space is what vectors of one model in one home share: only those may be compared. A chunk's space is the one it
 # is ready in, or failed in. `sums` has the exact sum of a project's vectors in a space, for their mean.
 DERIVED = f"""
@@ -93,7 +94,12 @@ CREATE INDEX rows_note ON rows (note_id);
 CREATE VIRTUAL TABLE lexical USING fts5 (
     {", ".join(FIELD_COLUMNS)}, content='', contentless_delete=1, tokenize="ascii tokenchars '+#.-_''@'"
 );
-CREATE TABLE words (stem TEXT NOT NULL, term TEXT NOT NULL, PRIMARY KEY (stem, term)) WITHOUT ROWID;
+CREATE TABLE words (
+    stem TEXT NOT NULL,
+    term TEXT NOT NULL,
+    project_id INTEGER NOT NULL,
+    PRIMARY KEY (stem, term, project_id)
+) WITHOUT ROWID;
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY,
     note_id INTEGER NOT NULL,

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cutaway.errors import BadVector, UsageError
+from cutaway.errors import BadVector
 from cutaway.index.cards import Entry, Readiness, Unserved
 from cutaway.index.homes import Home, Opening, home
 from cutaway.index.means import Means
-from cutaway.index.sqlite import SqliteStore
+from cutaway.index.store import Store
 from cutaway.index.vectors import Space, StoredVectors, Vector, VectorIndex
-from cutaway.model import ChunkId, NoteId, Project, RowId
+from cutaway.model import ChunkId, NoteId, Project, RowId, Scope
 
 _SPACE = "SELECT id, embedding, home, dimension FROM spaces"
 _ENTRY = """
@@ -39,10 +39,8 @@ class Standing(NamedTuple):
 class ManifestReader:
     """The chunks of one scope, in one state of the index."""
 
-    def __init__(self, connection: SqliteStore, scope: tuple[Project, ...]) -> None:
-        if not scope:
-            raise UsageError("a search needs at least one project.")
-        self._connection = connection
+    def __init__(self, store: Store, scope: Scope) -> None:
+        self._store = store
         self.scope = scope
         self._ids = tuple(project.id for project in scope)
         self._marks = ", ".join("?" * len(scope))
@@ -51,7 +49,7 @@ class ManifestReader:
     @cached_property
     def home(self) -> Home:
         """Where vectors are served from, as the settings have it."""
-        return home(self._connection.settings.vectors)
+        return home(self._store.settings.vectors)
 
     # What is ready
 
@@ -59,12 +57,12 @@ class ManifestReader:
     def standings(self) -> tuple[Standing, ...]:
         """Every chunk of the scope, counted by project, state and space."""
         projects = {project.id: project for project in self.scope}
-        spaces = {space.id: space for space in (Space(*row) for row in self._connection.execute(_SPACE))}
+        spaces = {space.id: space for space in (Space(*row) for row in self._store.execute(_SPACE))}
         query = (
             f"SELECT project_id, state, space_id, count(*) FROM chunks WHERE project_id IN ({self._marks})"
             " GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
         )
-        found = self._connection.execute(query, self._ids)
+        found = self._store.execute(query, self._ids)
         return tuple(Standing(projects[held], state, spaces.get(space), count) for held, state, space, count in found)
 
     def space(self, embedding: str, dimension: int | None = None) -> Space | None:
@@ -114,28 +112,29 @@ class ManifestReader:
             " WHERE c.project_id = ? AND (c.state <> 'ready' OR (? AND NOT (s.embedding = ? AND s.home = ?)))"
             " GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"
         )
-        values = (project.id, embedding is not None, embedding or "", self.home.identity)
-        return [Unserved(*row) for row in self._connection.execute(query, values)]
+        values = (self._own(project), embedding is not None, embedding or "", self.home.identity)
+        return [Unserved(*row) for row in self._store.execute(query, values)]
 
     # Vectors
 
     def vectors(self, space: Space) -> VectorIndex:
         """The scope's vectors in a space."""
         if space not in self._indexes:
-            self._indexes[space] = self.home(Opening(self._connection, space, self._ids, self._connection.settings))
+            self._indexes[space] = self.home(Opening(self._store, space, self._ids, self._store.settings))
         return self._indexes[space]
 
     def mean_similarity(self, query: Vector, space: Space) -> tuple[float, int]:
         """The query's product with the mean of the scope's vectors, and how many they are."""
-        mean, count = Means(self._connection).mean(space, self._ids)
+        mean, count = Means(self._store).mean(space, self._ids)
         return round(float(np.vecdot(mean, query.astype(np.float64))), 9), count
 
     def vector_faults(self) -> tuple[int, int]:
-        """How many vectors belong to no ready chunk, and how many ready chunks have no vector, in all projects."""
-        ready = {chunk for (chunk,) in self._connection.execute("SELECT id FROM chunks WHERE state = 'ready'")}
+        """How many vectors belong to no ready chunk, and how many ready chunks have no vector."""
+        query = f"SELECT id FROM chunks WHERE state = 'ready' AND project_id IN ({self._marks})"
+        ready = {chunk for (chunk,) in self._store.execute(query, self._ids)}
         held: set[int] = set()
-        for space in [Space(*row) for row in self._connection.execute(_SPACE)]:
-            index = self.home(Opening(self._connection, space, (), self._connection.settings))
+        for space in [Space(*row) for row in self._store.execute(_SPACE)]:
+            index = self.home(Opening(self._store, space, self._ids, self._store.settings))
             if space.home == self.home.identity and isinstance(index, StoredVectors):
                 held |= index.stored_ids()
         return len(held - ready), len(ready - held)
@@ -170,25 +169,29 @@ class ManifestReader:
         )
         numbers = json.dumps([row.number for row in rows])
         chunks: dict[RowId, list[ChunkId]] = defaultdict(list)
-        for kind, number, chunk in self._connection.execute(query, (numbers, space.id, *self._ids)):
+        for kind, number, chunk in self._store.execute(query, (numbers, space.id, *self._ids)):
             chunks[RowId(kind, number)].append(ChunkId(chunk))
         return chunks
 
     def served_chunks(self, space: Space) -> list[ChunkId]:
         """Every chunk of the scope that may be served from this space."""
         query = f"SELECT id FROM chunks WHERE project_id IN ({self._marks}) AND state = 'ready' AND space_id = ?"
-        return [ChunkId(chunk) for (chunk,) in self._connection.execute(f"{query} ORDER BY id", (*self._ids, space.id))]
+        return [ChunkId(chunk) for (chunk,) in self._store.execute(f"{query} ORDER BY id", (*self._ids, space.id))]
 
     def chunks_of(self, rows: Iterable[int], space: Space) -> list[int]:
         """The chunks that may be served of rows, which are given by the store's own keys."""
         held = "SELECT id FROM chunks WHERE state = 'ready' AND space_id = ?"
-        query = f"{held} AND row_id IN (SELECT value FROM json_each(?))"
-        return [chunk for (chunk,) in self._connection.execute(query, (space.id, json.dumps(list(rows))))]
+        query = f"{held} AND project_id IN ({self._marks}) AND row_id IN (SELECT value FROM json_each(?))"
+        return [chunk for (chunk,) in self._store.execute(query, (space.id, *self._ids, json.dumps(list(rows))))]
 
-    def _select(self, query: str, ids: Sequence[int], table: str) -> list[tuple[Any, ...]]:
-        """Run a query over a list of ids, held to the scope."""
+    def _select(self, query: str, values: Sequence[object], table: str) -> list[tuple[Any, ...]]:
+        """Run a query over a list of values, held to the scope."""
         scoped = f"{query} AND {table}.project_id IN ({self._marks})"
-        return self._connection.execute(scoped, (json.dumps(list(ids)), *self._ids)).fetchall()
+        return self._store.execute(scoped, (json.dumps(values), *self._ids)).fetchall()
+
+    def _own(self, project: Project) -> int:
+        """The id of a project of the scope; asking for another one is a mistake of ours, and raises ValueError."""
+        return self._ids[self.scope.index(project)]
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

@@ -1,27 +1,23 @@
-"""SQLite, through the one library in this process: opening, transactions, the schema."""
+"""The store in one SQLite file, through the one library in this process."""
 
 from __future__ import annotations
 
 import ctypes
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 import apsw
+from filelock import FileLock, Timeout
 
 from cutaway.config import Settings
 from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing
+from cutaway.index.fts5 import Fts5
 from cutaway.index.schema import DERIVED, DERIVED_TABLES, LASTING, OCCURRENCES, PROJECT_COLUMNS, SCHEMA_VERSION
 
 _BUSY_SECONDS = 5.0
-
-
-class SqliteStore(apsw.Connection):
-    """A connection to an index, and the settings it was opened under."""
-
-    settings: Settings
 
 
 def index_file(home: Path) -> Path:
@@ -29,107 +25,122 @@ def index_file(home: Path) -> Path:
     return home / "index.sqlite"
 
 
-def open_writer(home: Path, settings: Settings | None = None) -> SqliteStore:
-    """The index of *home*, created or rebuilt to the current schema where needed."""
-    home.mkdir(parents=True, exist_ok=True)
-    connection = SqliteStore(str(index_file(home)))
-    _prepare(connection, settings)
-    # A reader may then open the file even where it cannot create the log beside it.
-    persist = ctypes.c_int(1)
-    connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(persist))
-    connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 1048576")
-    with transaction(connection):
-        connection.execute(LASTING)
-        _complete_projects(connection)
-        connection.execute("INSERT OR IGNORE INTO meta VALUES ('cursor_key', ?)", (secrets.token_hex(16),))
-        if connection.pragma("user_version") != SCHEMA_VERSION:
+class SqliteStore(apsw.Connection):
+    """A connection to an index in a file."""
+
+    settings: Settings
+    home: Path
+
+    @classmethod
+    def for_writing(cls, home: Path, settings: Settings) -> SqliteStore:
+        """Create the index, or rebuild it to the current schema, where needed."""
+        home.mkdir(parents=True, exist_ok=True)
+        store = cls._opened(home, settings, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        # A reader may then open the file even where it cannot create the log beside it.
+        persist = ctypes.c_int(1)
+        store.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(persist))
+        store.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 1048576")
+        with store.transaction():
+            store._make_current()
+        return store
+
+    @classmethod
+    def for_reading(cls, home: Path, settings: Settings) -> SqliteStore:
+        """Open it read only. Raises IndexMissing, IndexMismatch."""
+        file = index_file(home)
+        if not file.is_file():
+            raise IndexMissing(f"nothing is indexed in {home} yet. Run: cutaway index FOLDER")
+        store = cls._opened(home, settings, apsw.SQLITE_OPEN_READONLY)
+        found = store.pragma("user_version")
+        if found != SCHEMA_VERSION:
+            raise IndexMismatch(
+                f"{file} has schema {found}; this version reads schema {SCHEMA_VERSION}. "
+                "Run: cutaway index (the index is rebuilt from the files; nothing is embedded twice)."
+            )
+        store.execute(OCCURRENCES)
+        store.execute("PRAGMA query_only = ON")
+        return store
+
+    @classmethod
+    def _opened(cls, home: Path, settings: Settings, flags: int) -> SqliteStore:
+        store = cls(str(index_file(home)), flags=flags)
+        store.home, store.settings = home, settings
+        store.set_busy_timeout(int(_BUSY_SECONDS * 1000))
+        return store
+
+    @property
+    def place(self) -> str:
+        return str(index_file(self.home))
+
+    @cached_property
+    def lexical(self) -> Fts5:
+        return Fts5(self)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        try:
+            self.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            message = "another process is writing this index. Wait for it to end, then run this again."
+            raise IndexBusy(message) from None
+        try:
+            yield
+        except BaseException:
+            self.execute("ROLLBACK")
+            raise
+        self.execute("COMMIT")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        self.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.execute("COMMIT")
+
+    def lock(self, *name: object) -> None:
+        """Nothing to do: there is one writer."""
+
+    def faults(self) -> list[str]:
+        """What SQLite finds wrong with the file, the lexical index included."""
+        return [fault for (fault,) in self.execute("PRAGMA integrity_check") if fault != "ok"]
+
+    def size(self) -> int:
+        file = index_file(self.home)
+        return sum(part.stat().st_size for part in file.parent.glob(f"{file.name}*"))
+
+    def close(self, force: bool = False) -> None:
+        """Close; a writer folds its log into the file where no reader is in the way."""
+        if not self.readonly("main"):
+            self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        super().close(force)
+
+    def _make_current(self) -> None:
+        """The current schema, whatever the file held."""
+        self.execute(LASTING)
+        held = {column[1] for column in self.execute("PRAGMA table_info(projects)")}
+        for name, kind in PROJECT_COLUMNS.items():
+            if name not in held:
+                self.execute(f"ALTER TABLE projects ADD COLUMN {name} {kind}")
+        self.execute("INSERT INTO meta VALUES ('cursor_key', ?) ON CONFLICT DO NOTHING", (secrets.token_hex(16),))
+        if self.pragma("user_version") != SCHEMA_VERSION:
             for table in DERIVED_TABLES:
-                connection.execute(f"DROP TABLE IF EXISTS {table}")
-            connection.execute(DERIVED)
-            connection.pragma("user_version", SCHEMA_VERSION)
-            bump_generation(connection)
-    return connection
-
-
-def close_writer(connection: apsw.Connection) -> None:
-    """Close, with the log folded into the file where no reader is in the way."""
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
-
-
-def open_reader(home: Path, settings: Settings | None = None) -> SqliteStore:
-    """The index of *home*, read only. Raises IndexMissing, IndexMismatch."""
-    file = index_file(home)
-    if not file.is_file():
-        raise IndexMissing(f"nothing is indexed in {home} yet. Run: cutaway index FOLDER")
-    connection = SqliteStore(str(file), flags=apsw.SQLITE_OPEN_READONLY)
-    _prepare(connection, settings)
-    found = connection.pragma("user_version")
-    if found != SCHEMA_VERSION:
-        raise IndexMismatch(
-            f"{file} has schema {found}; this version reads schema {SCHEMA_VERSION}. "
-            "Run: cutaway index (the index is rebuilt from the files; nothing is embedded twice)."
-        )
-    connection.execute(OCCURRENCES)
-    connection.execute("PRAGMA query_only = ON")
-    return connection
+                self.execute(f"DROP TABLE IF EXISTS {table}")
+            self.execute(DERIVED)
+            self.pragma("user_version", SCHEMA_VERSION)
+            self.execute(
+                "INSERT INTO meta (key, value) VALUES ('generation', '1') ON CONFLICT (key)"
+                " DO UPDATE SET value = CAST(CAST(meta.value AS BIGINT) + 1 AS TEXT)"
+            )
 
 
 @contextmanager
-def transaction(connection: apsw.Connection) -> Iterator[None]:
-    """One write transaction: all of it or none. Raises IndexBusy."""
+def alone_in(home: Path) -> Iterator[None]:
+    """Hold the writers' lock of a home: two syncs at once would embed everything twice. Raises IndexBusy."""
+    home.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(home / "index.lock", timeout=0)
     try:
-        connection.execute("BEGIN IMMEDIATE")
-    except apsw.BusyError:
-        raise IndexBusy("another process is writing this index. Wait for it to end, then run this again.") from None
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
-
-
-@contextmanager
-def snapshot(connection: apsw.Connection) -> Iterator[None]:
-    """All reads inside see one state of the index, whatever is written meanwhile."""
-    connection.execute("BEGIN")
-    try:
-        yield
-    finally:
-        connection.execute("COMMIT")
-
-
-def generation(connection: apsw.Connection) -> int:
-    """A number that grows with every change to the index."""
-    return int(connection.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
-
-
-def bump_generation(connection: apsw.Connection) -> int:
-    """Count one more change, inside the transaction that makes it."""
-    following = generation(connection) + 1
-    connection.execute("INSERT OR REPLACE INTO meta VALUES ('generation', ?)", (str(following),))
-    return following
-
-
-def now() -> str:
-    """The time in UTC, to the second, as it is stored."""
-    return timestamp(time.time())
-
-
-def timestamp(seconds: float) -> str:
-    """Seconds since 1970 as a time in UTC, to the second."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
-def _complete_projects(connection: apsw.Connection) -> None:
-    """Add the columns that an older index lacks."""
-    held = {column[1] for column in connection.execute("PRAGMA table_info(projects)")}
-    for name, kind in PROJECT_COLUMNS.items():
-        if name not in held:
-            connection.execute(f"ALTER TABLE projects ADD COLUMN {name} {kind}")
-
-
-def _prepare(connection: SqliteStore, settings: Settings | None) -> None:
-    connection.settings = settings or Settings.model_validate({})
-    connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
+        with lock:
+            yield
+    except Timeout:
+        raise IndexBusy("another `cutaway index` is running on this index. Wait for it to end.") from None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from cutaway.errors import StateUnavailable
-from cutaway.index.sqlite import now
+from cutaway.index.store import now
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS relevance (

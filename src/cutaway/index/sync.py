@@ -17,7 +17,7 @@ from cutaway.index.cards import Known
 from cutaway.index.choices import store_own_file
 from cutaway.index.difference import Difference, difference
 from cutaway.index.note_tables import Draft
-from cutaway.index.sqlite import SqliteStore, bump_generation, timestamp, transaction
+from cutaway.index.store import Store, bump_generation, timestamp
 from cutaway.index.vectors import Space
 from cutaway.index.writer import Writer
 from cutaway.model import Problem, Project
@@ -58,7 +58,7 @@ class _Run(NamedTuple):
     """What the steps of one sync share."""
 
     project: Project
-    connection: SqliteStore
+    connection: Store
     writer: Writer
     embedder: Embedder | None
     space: Space | None
@@ -69,7 +69,7 @@ class _Run(NamedTuple):
 
 def sync(
     project: Project,
-    connection: SqliteStore,
+    connection: Store,
     embedder: Embedder | None,
     settings: Settings,
     progress: Progress,
@@ -94,7 +94,7 @@ def sync(
             f"{project.root} holds no notes, but {len(known):,} were indexed. Nothing was removed. "
             f"If they are really gone, run: cutaway index {shlex.quote(str(project.root))} --allow-empty"
         )
-    with transaction(connection):
+    with connection.transaction():
         space = _space(project, writer, embedder, report)
         writer.remove(known[path].id for path in changes.removed)
         for old, new in changes.renamed:
@@ -120,7 +120,7 @@ def _space(project: Project, writer: Writer, embedder: Embedder | None, report: 
 def _settle(run: _Run, report: Report) -> None:
     """What is left when all notes are written: vectors that only had to be moved, and what went wrong."""
     opted_out = [Problem(path, "opted out", "says `index: false`") for path in report.opted_out]
-    with transaction(run.connection):
+    with run.connection.transaction():
         if run.space is not None and report.moved:
             report.reused += run.writer.manifest.publish([run.project], run.space)
             bump_generation(run.connection)
@@ -143,16 +143,14 @@ def in_form(known: Mapping[str, Known], form: str, without_model: bool) -> dict[
     return {**known, **{path: known[path]._replace(form=form) for path in same}}
 
 
-def embed_pending(
-    projects: Sequence[Project], connection: SqliteStore, embedder: Embedder, progress: Progress
-) -> Embedding:
+def embed_pending(projects: Sequence[Project], connection: Store, embedder: Embedder, progress: Progress) -> Embedding:
     """Embed every pending chunk of these projects, the shortest texts first, a batch and a transaction at a time.
 
     A text that stands in several chunks is embedded once. A vector that is not finite or is zero
     marks its chunks failed.
     """
     manifest = Writer(connection).manifest
-    with transaction(connection):
+    with connection.transaction():
         space = manifest.space(embedder.identity, embedder.dimension)
         adopted = sum(manifest.adopt(project, space) for project in projects)
         if manifest.publish(projects, space) or adopted:
@@ -164,12 +162,12 @@ def embed_pending(
         keyed = zip(waiting, vectors, faults, strict=True)
         sound = [(pending.text_hash, vector) for pending, vector, fault in keyed if fault is None]
         broken = [(pending.text_hash, fault) for pending, fault in zip(waiting, faults, strict=True) if fault]
-        with transaction(connection):
+        with connection.transaction():
             manifest.cache(embedder.identity, sound)
             published += manifest.publish(projects, space, [text_hash for text_hash, _ in sound])
             failed += sum(manifest.fail(projects, space, key, f"the vector is {fault}") for key, fault in broken)
             bump_generation(connection)
-    with transaction(connection):
+    with connection.transaction():
         if manifest.settle(space):
             bump_generation(connection)
     progress("embed", published + failed, total)
@@ -180,7 +178,7 @@ def _write_notes(run: _Run, paths: Sequence[str], report: Report, progress: Prog
     done = 0
     for batch in _batches(paths, run.files):
         prepared = list(_prepared(run, batch, report))
-        with transaction(run.connection):
+        with run.connection.transaction():
             removed = run.writer.remove_paths(run.project, report.opted_out)
             for draft in prepared:
                 run.writer.write(run.project, draft)

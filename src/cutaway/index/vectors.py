@@ -80,7 +80,7 @@ class StoredVectors(Protocol):
     """An index that gives back what it stores."""
 
     def stored_ids(self) -> frozenset[ChunkId]:
-        """Every chunk of the space that has a vector, in any project."""
+        """Every chunk of the scope that has a vector, whatever the manifest says of it."""
 
     def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, Vector]:
         """The vectors of those among *ids* that are stored, at length one: what ``nearest`` compares with."""

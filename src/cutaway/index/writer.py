@@ -10,7 +10,7 @@ from cutaway.index.cards import Known
 from cutaway.index.manifest import Manifest
 from cutaway.index.note_tables import Draft, NoteTables
 from cutaway.index.projects import check_name, known_notes, projects_of
-from cutaway.index.sqlite import SqliteStore, now
+from cutaway.index.store import Store, now
 from cutaway.model import NoteId, Problem, Project
 
 
@@ -20,15 +20,15 @@ class Writer:
     After a transaction that was rolled back, make a new Writer.
     """
 
-    def __init__(self, connection: SqliteStore) -> None:
-        self._connection = connection
-        self._tables = NoteTables(connection)
-        self.manifest = Manifest(connection)
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._tables = NoteTables(store)
+        self.manifest = Manifest(store)
 
     # Projects
 
     def projects(self) -> list[Project]:
-        return projects_of(self._connection)
+        return projects_of(self._store)
 
     def add_project(self, name: str, root: Path) -> Project:
         """The project at *root*, added if need be. One folder is one project, however it is spelled."""
@@ -40,9 +40,7 @@ class Writer:
                 raise UsageError(f"project {name!r} is already {project.root}. Choose another with --name.")
             if root.is_relative_to(project.root) or project.root.is_relative_to(root):
                 raise UsageError(f"{root} overlaps project {project.name!r} ({project.root}); a note belongs to one.")
-        self._connection.execute(
-            "INSERT INTO projects (name, root, added_at) VALUES (?, ?, ?)", (name, str(root), now())
-        )
+        self._store.execute("INSERT INTO projects (name, root, added_at) VALUES (?, ?, ?)", (name, str(root), now()))
         return next(project for project in self.projects() if project.name == name)
 
     def rename_project(self, project: Project, name: str) -> None:
@@ -51,41 +49,41 @@ class Writer:
         for other in self.projects():
             if other.name == name:
                 raise UsageError(f"project {name!r} is already {other.root}. Choose another name.")
-        self._connection.execute("UPDATE projects SET name = ? WHERE id = ?", (name, project.id))
+        self._store.execute("UPDATE projects SET name = ? WHERE id = ?", (name, project.id))
 
     def remove_project(self, project: Project) -> int:
         """Forget a project and all that is indexed of it; its files are not touched. Returns how many notes it had."""
         held = [known.id for known in self.known(project).values()]
         self.remove(held)
-        for table in ("problems", "sums"):
-            self._connection.execute(f"DELETE FROM {table} WHERE project_id = ?", (project.id,))
-        self._connection.execute("DELETE FROM projects WHERE id = ?", (project.id,))
-        self._connection.execute("DELETE FROM meta WHERE key = 'default_project' AND value = ?", (str(project.id),))
+        for table in ("problems", "sums", "words"):
+            self._store.execute(f"DELETE FROM {table} WHERE project_id = ?", (project.id,))
+        self._store.execute("DELETE FROM projects WHERE id = ?", (project.id,))
+        self._store.execute("DELETE FROM meta WHERE key = 'default_project' AND value = ?", (str(project.id),))
         return len(held)
 
     def choose_default(self, project: Project | None) -> None:
         """Let a project be meant where none is named; None takes that back."""
-        self._connection.execute("DELETE FROM meta WHERE key = 'default_project'")
+        self._store.execute("DELETE FROM meta WHERE key = 'default_project'")
         if project is not None:
-            self._connection.execute("INSERT INTO meta VALUES ('default_project', ?)", (str(project.id),))
+            self._store.execute("INSERT INTO meta VALUES ('default_project', ?)", (str(project.id),))
 
     def move_project(self, project: Project, root: Path) -> None:
         """Another folder for the same project; what is indexed of it stays."""
-        self._connection.execute("UPDATE projects SET root = ? WHERE id = ?", (str(root), project.id))
+        self._store.execute("UPDATE projects SET root = ? WHERE id = ?", (str(root), project.id))
 
     # Notes
 
     def known(self, project: Project) -> dict[str, Known]:
-        return known_notes(self._connection, project)
+        return known_notes(self._store, project.id)
 
     def rename(self, note: NoteId, path: str) -> None:
         """Another path for the same note; its rows are to be written anew, its id stays."""
-        self._connection.execute("UPDATE notes SET path = ?, form = '' WHERE id = ?", (path, note))
+        self._store.execute("UPDATE notes SET path = ?, form = '' WHERE id = ?", (path, note))
 
     def remove(self, notes: Iterable[NoteId]) -> None:
         for note in notes:
             self._clear(note)
-            self._connection.execute("DELETE FROM notes WHERE id = ?", (note,))
+            self._store.execute("DELETE FROM notes WHERE id = ?", (note,))
 
     def remove_paths(self, project: Project, paths: Sequence[str]) -> int:
         """Remove the notes at these paths, as many as there are; returns how many."""
@@ -96,7 +94,7 @@ class Writer:
 
     def write(self, project: Project, draft: Draft) -> None:
         """Put a note in place of what the index held at its path. Its chunks are pending."""
-        held = self._connection.execute(
+        held = self._store.execute(
             "SELECT id FROM notes WHERE project_id = ? AND path = ?", (project.id, draft.note.path)
         ).get
         if held is not None:
@@ -106,11 +104,12 @@ class Writer:
     def set_problems(self, project: Project, problems: Sequence[Problem]) -> None:
         """The problems of the last scan, in place of those of the scan before."""
         query = "SELECT path, kind, message FROM problems WHERE project_id = ?"
-        if sorted(set(problems)) == sorted(Problem(*row) for row in self._connection.execute(query, (project.id,))):
+        if sorted(set(problems)) == sorted(Problem(*row) for row in self._store.execute(query, (project.id,))):
             return
-        self._connection.execute("DELETE FROM problems WHERE project_id = ?", (project.id,))
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?)", [(project.id, *problem) for problem in problems]
+        self._store.execute("DELETE FROM problems WHERE project_id = ?", (project.id,))
+        self._store.executemany(
+            "INSERT INTO problems VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            [(project.id, *problem) for problem in problems],
         )
 
     def _clear(self, note: NoteId) -> None:

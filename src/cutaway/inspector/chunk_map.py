@@ -95,8 +95,10 @@ def _not_found(reader: Reader, name: str) -> NoteNotFound:
 
 
 def _is_file(project: Project, path: str) -> bool:
+    """Whether a path leads to a file of the project; nothing is said of files beside its folder."""
+    inside = Path(os.path.normpath(project.root / path)).is_relative_to(project.root)
     try:
-        return locate(project.root, path).is_file()
+        return inside and locate(project.root, path).is_file()
     except (OSError, ValueError):
         return False
 

@@ -17,13 +17,14 @@ from cutaway.evaluation.corpus import corpus_documents, corpus_home, index_corpu
 from cutaway.evaluation.judged import JudgedSet, Topic, read_set
 from cutaway.evaluation.runs import Documents, Run, documents_of, ran
 from cutaway.evaluation.sweep import INDEXED
-from cutaway.faces.cli.index import alone, progress_bar
+from cutaway.faces.cli.index import progress_bar
 from cutaway.faces.cli.prepare import cross_encoder_or_reason, embedder_or_reason, home_of
 from cutaway.faces.cli.session import messages, open_scope, settings_under
-from cutaway.index.projects import projects_of
+from cutaway.index.projects import as_scope, projects_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import open_reader, snapshot
+from cutaway.index.sqlite import alone_in
 from cutaway.index.state import Judgments, ScoreCache
+from cutaway.index.store import open_reader
 from cutaway.retrieval.plan import Models
 from cutaway.retrieval.scoped import unused_settings
 
@@ -125,12 +126,12 @@ def bench_of(options: argparse.Namespace, judged: JudgedSet, variants: Sequence[
         return
     home = corpus_home(corpus, home_of(options))
     embedder = embedder_or_reason(variants[0])
-    with alone(home), progress_bar(options.json) as progress:
+    with alone_in(home), progress_bar(options.json) as progress:
         index_corpus(corpus, home, variants[0], None if isinstance(embedder, str) else embedder, progress)
     connection = open_reader(home)
     try:
-        with snapshot(connection):
-            reader = Reader(connection, tuple(projects_of(connection)))
+        with connection.snapshot():
+            reader = Reader(connection, as_scope(projects_of(connection)))
             yield _bench(reader, home, corpus_documents(corpus, judged, reader), variants)
     finally:
         connection.close()

@@ -18,7 +18,8 @@ from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.projects import said, writing
 from cutaway.faces.cli.session import screen
 from cutaway.index.projects import projects_of
-from cutaway.index.sqlite import index_file, open_reader, transaction
+from cutaway.index.sqlite import index_file
+from cutaway.index.store import open_reader
 from cutaway.model import Project
 
 
@@ -58,7 +59,7 @@ def _imported(
             columns(("project", "", "folder"), rows, screen().width, flex="2") if rows else "no folder there"
         )
     if chosen and options.yes:
-        with writing(options) as (connection, writer), transaction(connection):
+        with writing(options) as (connection, writer), connection.transaction():
             for held in chosen:
                 writer.add_project(held.name, held.root)
         said(f"added {len(chosen)} projects. Run: cutaway index")

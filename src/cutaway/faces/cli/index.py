@@ -11,15 +11,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from filelock import FileLock, Timeout
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from cutaway.config import Settings, load_settings
-from cutaway.errors import BadVector, IndexBusy, ModelUnavailable, RootMissing, UsageError
+from cutaway.errors import BadVector, ModelUnavailable, RootMissing, UsageError
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, screen
 from cutaway.index.projects import projects_of, scope_of
-from cutaway.index.sqlite import SqliteStore, close_writer, open_writer, transaction
+from cutaway.index.store import Store, alone, open_writer
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
 from cutaway.index.writer import Writer
 from cutaway.model import Project
@@ -52,15 +51,15 @@ def run(options: argparse.Namespace) -> int:
     """Sync one folder, the projects named, or every project; a project that fails does not stop the others."""
     home = home_of(options)
     settings = load_settings(home)
-    with alone(home), progress_bar(options.json) as progress:
+    with alone(home, settings), progress_bar(options.json) as progress:
         connection = open_writer(home, settings)
         try:
             return _run(options, settings, connection, progress)
         finally:
-            close_writer(connection)
+            connection.close()
 
 
-def _run(options: argparse.Namespace, settings: Settings, connection: SqliteStore, progress: Any) -> int:
+def _run(options: argparse.Namespace, settings: Settings, connection: Store, progress: Any) -> int:
     start = perf_counter()
     projects = _projects(options, connection)
     embedder, notice = embedder_or_notice(settings)
@@ -79,7 +78,7 @@ def _run(options: argparse.Namespace, settings: Settings, connection: SqliteStor
     return 2 if outcome.trouble or any(isinstance(report, RootMissing) for _, report in outcome.reports) else 0
 
 
-def brought_in_line(projects: Sequence[Project], connection: SqliteStore, work: Work) -> Outcome:
+def brought_in_line(projects: Sequence[Project], connection: Store, work: Work) -> Outcome:
     """Sync projects, whichever of them fail, then embed what waits."""
     reports: list[tuple[Project, Report | RootMissing]] = []
     for project in projects:
@@ -98,7 +97,7 @@ def brought_in_line(projects: Sequence[Project], connection: SqliteStore, work: 
     return Outcome(reports, embedding, trouble, Writer(connection).manifest.count("pending", projects))
 
 
-def _projects(options: argparse.Namespace, connection: SqliteStore) -> list[Project]:
+def _projects(options: argparse.Namespace, connection: Store) -> list[Project]:
     if options.folder is not None and options.project:
         raise UsageError("a folder and --project were given. Give one of them.")
     if options.folder is None:
@@ -107,11 +106,11 @@ def _projects(options: argparse.Namespace, connection: SqliteStore) -> list[Proj
     root = options.folder.expanduser().resolve()
     if not root.is_dir():
         raise RootMissing(f"{root} is not a folder. Nothing was changed.")
-    with transaction(connection):
+    with connection.transaction():
         return [writer.add_project(options.name or _name(root, writer), root)]
 
 
-def chosen_projects(connection: SqliteStore, names: Sequence[str]) -> list[Project]:
+def chosen_projects(connection: Store, names: Sequence[str]) -> list[Project]:
     """The projects named, or every one. Raises UnknownProject; UsageError where there is none."""
     every = projects_of(connection)
     if not every:
@@ -135,18 +134,6 @@ def embedder_or_notice(settings: Settings) -> tuple[Embedder | None, str | None]
         return embedder, None
     except ModelUnavailable as error:
         return None, f"{error} Until then only words are indexed."
-
-
-@contextmanager
-def alone(home: Path) -> Iterator[None]:
-    """Hold the writers' lock: two syncs at once would embed everything twice."""
-    home.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(home / "index.lock", timeout=0)
-    try:
-        with lock:
-            yield
-    except Timeout:
-        raise IndexBusy("another `cutaway index` is running on this index. Wait for it to end.") from None
 
 
 @contextmanager

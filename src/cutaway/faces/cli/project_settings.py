@@ -15,7 +15,7 @@ from cutaway.faces.cli.projects import said, writing
 from cutaway.faces.cli.session import screen
 from cutaway.index.choices import store_choice, store_trust
 from cutaway.index.projects import named_project
-from cutaway.index.sqlite import bump_generation, open_reader, transaction
+from cutaway.index.store import bump_generation, open_reader
 from cutaway.model import Project
 from cutaway.notes.files import pattern_fault
 from cutaway.notes.vault import OWN_FILE, asked_by, digest_of, read_own, refreshed, understood
@@ -26,7 +26,7 @@ def choose(options: argparse.Namespace) -> int:
     """Set and unset; all of it or, where anything is wrong, nothing."""
     if not options.pairs and not options.unset:
         raise UsageError("nothing to set: give KEY=VALUE, or --unset KEY.")
-    with writing(options) as (connection, _), transaction(connection):
+    with writing(options) as (connection, _), connection.transaction():
         before = named_project(connection, options.name)
         after = _with(_without(before, options.unset), options.pairs)
         store_choice(connection, after, dict(after.chosen), after.ignore)
@@ -58,7 +58,7 @@ def trust(options: argparse.Namespace) -> int:
         shown = _as_trusted(standing)
         done = "nothing was changed. --yes trusts the file as it is now, and only so."
     else:
-        with writing(options) as (connection, _), transaction(connection):
+        with writing(options) as (connection, _), connection.transaction():
             before = named_project(connection, options.name)
             shown = standing = refreshed(before._replace(trusted=None)) if options.revoke else _as_trusted(before)
             store_trust(connection, shown)

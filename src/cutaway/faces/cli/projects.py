@@ -12,14 +12,13 @@ from rich.markup import escape
 
 from cutaway.config import load_settings
 from cutaway.errors import RootMissing, UsageError
-from cutaway.faces.cli.index import alone
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, screen
-from cutaway.index.projects import default_of, named_project, projects_of
+from cutaway.index.projects import as_scope, default_of, named_project, projects_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import SqliteStore, bump_generation, close_writer, open_reader, open_writer, transaction
 from cutaway.index.state import Judgments
+from cutaway.index.store import Store, alone, bump_generation, open_reader, open_writer
 from cutaway.index.writer import Writer
 from cutaway.inspector.health import overview
 
@@ -28,9 +27,9 @@ def listing(options: argparse.Namespace) -> int:
     """Every project; 1 where there is none."""
     connection = open_reader(home_of(options), load_settings(home_of(options)))
     try:
-        projects = tuple(projects_of(connection))
+        projects = projects_of(connection)
         chosen = [project.name for project in default_of(connection)]
-        found = [held._asdict() for held in overview(Reader(connection, projects))] if projects else []
+        found = [held._asdict() for held in overview(Reader(connection, as_scope(projects)))] if projects else []
     finally:
         connection.close()
     for held in found:
@@ -50,7 +49,7 @@ def add(options: argparse.Namespace) -> int:
     root = options.folder.expanduser().resolve()
     if not root.is_dir():
         raise RootMissing(f"{root} is not a folder. Nothing was changed.")
-    with writing(options) as (connection, writer), transaction(connection):
+    with writing(options) as (connection, writer), connection.transaction():
         project = writer.add_project(options.name, root)
         if project.name != options.name:
             raise UsageError(f"{root} is already project {project.name!r}. Rename it with: cutaway project rename")
@@ -60,7 +59,7 @@ def add(options: argparse.Namespace) -> int:
 
 def remove(options: argparse.Namespace) -> int:
     """Forget a project. Judgments of its notes stay."""
-    with writing(options) as (connection, writer), transaction(connection):
+    with writing(options) as (connection, writer), connection.transaction():
         project = named_project(connection, options.name)
         count = writer.remove_project(project)
         bump_generation(connection)
@@ -70,7 +69,7 @@ def remove(options: argparse.Namespace) -> int:
 
 def rename(options: argparse.Namespace) -> int:
     """Another name, for its judgments too."""
-    with writing(options) as (connection, writer), transaction(connection):
+    with writing(options) as (connection, writer), connection.transaction():
         project = named_project(connection, options.name)
         writer.rename_project(project, options.new)
         Judgments(home_of(options)).rename(options.name, options.new)
@@ -91,22 +90,23 @@ def default(options: argparse.Namespace) -> int:
         return 0 if chosen else 1
     if options.name is not None and options.none:
         raise UsageError("a name and --none were given. Give one of them.")
-    with writing(options) as (connection, writer), transaction(connection):
+    with writing(options) as (connection, writer), connection.transaction():
         writer.choose_default(None if options.none else named_project(connection, options.name))
     said("no project is the default" if options.none else f"{options.name} is meant where no project is named")
     return 0
 
 
 @contextmanager
-def writing(options: argparse.Namespace) -> Iterator[tuple[SqliteStore, Writer]]:
+def writing(options: argparse.Namespace) -> Iterator[tuple[Store, Writer]]:
     """The index opened for writing, alone."""
     home = home_of(options)
-    with alone(home):
-        connection = open_writer(home, load_settings(home))
+    settings = load_settings(home)
+    with alone(home, settings):
+        connection = open_writer(home, settings)
         try:
             yield connection, Writer(connection)
         finally:
-            close_writer(connection)
+            connection.close()
 
 
 def _row(held: dict[str, Any]) -> tuple[str, ...]:

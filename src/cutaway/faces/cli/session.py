@@ -13,9 +13,10 @@ from rich.console import Console
 
 from cutaway.config import Settings, for_scope, load_settings
 from cutaway.faces.cli.prepare import embedder_or_reason, home_of, models_under
-from cutaway.index.projects import projects_of, scope_of
+from cutaway.index.projects import as_scope, projects_of, scope_of
 from cutaway.index.reader import Reader
-from cutaway.index.sqlite import index_file, open_reader, snapshot
+from cutaway.index.sqlite import index_file
+from cutaway.index.store import open_reader
 from cutaway.models.embedder import Embedder
 
 
@@ -61,12 +62,10 @@ def open_scope(options: argparse.Namespace, settings: Settings | None = None) ->
     home = home_of(options)
     connection = open_reader(home, settings or load_settings(home))
     try:
-        with snapshot(connection):
-            if options.all_projects:
-                scope = tuple(projects_of(connection))
-            else:
-                scope = scope_of(connection, options.project, Path.cwd())
-            yield Reader(connection, scope)
+        with connection.snapshot():
+            every = options.all_projects
+            named = as_scope(projects_of(connection)) if every else scope_of(connection, options.project, Path.cwd())
+            yield Reader(connection, named)
     finally:
         connection.close()
 

@@ -14,6 +14,8 @@ from cutaway.inspector.health import Finding, examine, examine_reranker, overvie
 
 
 def status(options: argparse.Namespace) -> int:
+    """Every project, unless some are named."""
+    options.all_projects = options.all_projects or not options.project
     with reading(options) as session:
         found = {**_place(session), "projects": [project._asdict() for project in overview(session.reader)]}
     if options.json:
@@ -24,6 +26,8 @@ def status(options: argparse.Namespace) -> int:
 
 
 def doctor(options: argparse.Namespace) -> int:
+    """Every project, unless some are named."""
+    options.all_projects = options.all_projects or not options.project
     with reading(options) as session:
         findings = examine(session.reader, session.embedder())
         reranker = cross_encoder_or_reason(session.settings)

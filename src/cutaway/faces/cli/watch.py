@@ -19,12 +19,12 @@ from rich.markup import escape
 from cutaway.config import Settings, load_settings
 from cutaway.errors import IndexBusy, IndexMismatch, RootMissing
 from cutaway.faces.cli import index
-from cutaway.faces.cli.index import Outcome, Work, alone, brought_in_line, progress_bar
+from cutaway.faces.cli.index import Outcome, Work, brought_in_line, progress_bar
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import screen
 from cutaway.index.changes import changes
 from cutaway.index.projects import holds_notes, projects_of
-from cutaway.index.sqlite import SqliteStore, close_writer, now, open_reader, open_writer
+from cutaway.index.store import Store, alone, now, open_reader, open_writer
 from cutaway.index.sync import Report
 from cutaway.index.watch import World, watch
 from cutaway.model import Problem, Project
@@ -37,8 +37,8 @@ def run(options: argparse.Namespace) -> int:
     home, stop = home_of(options), Event()
     settings, telling = load_settings(home), Telling(options.json)
     with suppress(KeyboardInterrupt), _stopped_by_signals(stop):
-        _make_current(home)
-        with _opened(home) as connection:
+        _make_current(home, settings)
+        with _opened(home, settings) as connection:
             index.chosen_projects(connection, options.project)
         watching = Watching(options, settings, stop, telling)
         watch(World(watching.projects, watching.changes, watching.holds, watching.update, stop.is_set))
@@ -85,7 +85,7 @@ class Watching:
             telling.line("notice", notice)
 
     def projects(self) -> list[Project]:
-        with _opened(self._home) as connection:
+        with _opened(self._home, self._settings) as connection:
             every = projects_of(connection)
         found = [project for project in every if not self._names or project.name in self._names]
         self._watched = [project.name for project in found]
@@ -97,7 +97,7 @@ class Watching:
         return changes(roots, self._stop, lambda words: self._telling.once("system", "notice", words))
 
     def holds(self, project: Project, path: str) -> bool:
-        with _opened(self._home) as connection:
+        with _opened(self._home, self._settings) as connection:
             return holds_notes(connection, project, path)
 
     def update(self, projects: Sequence[Project]) -> bool:
@@ -120,14 +120,14 @@ class Watching:
 
     def _updated(self, projects: Sequence[Project]) -> Outcome:
         begun = bool(self._problems)
-        with alone(self._home), progress_bar(begun or self._telling.as_json) as progress:
+        with alone(self._home, self._settings), progress_bar(begun or self._telling.as_json) as progress:
             connection = open_writer(self._home, self._settings)
             try:
                 held = projects_of(connection)  # another process may have removed one by now
                 work = Work(self._settings, self._embedder, progress, self._embed)
                 return brought_in_line([project for project in projects if project in held], connection, work)
             finally:
-                close_writer(connection)
+                connection.close()
 
     def _tell(self, outcome: Outcome) -> None:
         for project, report in outcome.reports:
@@ -167,18 +167,18 @@ class Watching:
             self._telling.line("problems", f"{project.name}  {said}", project=project.name, problems=details)
 
 
-def _make_current(home: Path) -> None:
+def _make_current(home: Path, settings: Settings) -> None:
     """Rebuild an index of another version, as `cutaway index` does."""
     try:
-        open_reader(home).close()
+        open_reader(home, settings).close()
     except IndexMismatch:
-        with alone(home):
-            close_writer(open_writer(home))
+        with alone(home, settings):
+            open_writer(home, settings).close()
 
 
 @contextmanager
-def _opened(home: Path) -> Iterator[SqliteStore]:
-    connection = open_reader(home)
+def _opened(home: Path, settings: Settings) -> Iterator[Store]:
+    connection = open_reader(home, settings)
     try:
         yield connection
     finally:

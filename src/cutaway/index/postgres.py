@@ -1,0 +1,196 @@
+"""The store in Postgres: the same tables and statements, in its dialect."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+from cutaway.config import Settings
+from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing, ModelUnavailable, StoreUnavailable
+from cutaway.index.dialect import BESIDES, bound, statements, table_names, translated, typed
+from cutaway.index.postings import POSTINGS, Postings
+from cutaway.index.schema import DERIVED, LASTING, PROJECT_COLUMNS, SCHEMA_VERSION
+
+try:
+    import psycopg
+    from psycopg import sql
+except ImportError:  # an extra
+    raise ModelUnavailable("a store in Postgres needs: pip install 'cutaway[postgres]'") from None
+
+
+class Found:
+    """The rows of a statement, as the store gives them."""
+
+    def __init__(self, rows: list[tuple[Any, ...]]) -> None:
+        self._rows = rows
+
+    @property
+    def get(self) -> Any:
+        if not self._rows:
+            return None
+        first = self._rows[0]
+        return first[0] if len(first) == 1 else first
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self._rows
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self._rows)
+
+
+class PostgresStore:
+    """A connection to an index in Postgres. Each statement commits for itself outside a transaction."""
+
+    def __init__(self, settings: Settings) -> None:
+        assert settings.store is not None
+        self.settings = settings
+        with _reported():
+            self.connection = psycopg.connect(settings.store.get_secret_value(), autocommit=True, connect_timeout=10)
+        self._schema = sql.Identifier(settings.store_schema)
+
+    @classmethod
+    def for_writing(cls, settings: Settings) -> PostgresStore:
+        """Create the index, or rebuild it to the current schema, where needed."""
+        with cls._opening(settings) as store:
+            with store.transaction():
+                store.lock("schema")
+                store.connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(store._schema))
+            store._enter()
+            with store.transaction():
+                store.lock("schema")
+                store._make_current()
+            return store
+
+    @classmethod
+    def for_reading(cls, settings: Settings) -> PostgresStore:
+        """Open it read only. Raises IndexMissing, IndexMismatch, StoreUnavailable."""
+        with cls._opening(settings) as store:
+            store._enter()
+            if store.execute("SELECT to_regclass(?)", (f"{settings.store_schema}.meta",)).get is None:
+                raise IndexMissing(f"nothing is indexed in {store.place} yet. Run: cutaway index FOLDER")
+            found = store.execute("SELECT value FROM meta WHERE key = 'schema'").get
+            if found != str(SCHEMA_VERSION):
+                raise IndexMismatch(
+                    f"{store.place} has schema {found}; this version reads schema {SCHEMA_VERSION}. "
+                    "Run: cutaway index (the index is rebuilt from the files; nothing is embedded twice)."
+                )
+            store.connection.execute("SET default_transaction_read_only = on")
+            return store
+
+    @classmethod
+    @contextmanager
+    def _opening(cls, settings: Settings) -> Iterator[PostgresStore]:
+        """A connection that is closed again where it turns out to be of no use."""
+        store = cls(settings)
+        try:
+            yield store
+        except BaseException:
+            store.close()
+            raise
+
+    @classmethod
+    @contextmanager
+    def alone(cls, settings: Settings) -> Iterator[None]:
+        """Hold the writers' lock, on any machine. Raises IndexBusy."""
+        store = cls(settings)
+        try:
+            if not store.execute("SELECT pg_try_advisory_lock(?)", (_key(settings.store_schema, "alone"),)).get:
+                raise IndexBusy("another `cutaway index` is running on this index. Wait for it to end.")
+            yield
+        finally:
+            store.close()
+
+    @property
+    def place(self) -> str:
+        info = self.connection.info
+        return f"postgresql://{info.host}:{info.port}/{info.dbname} ({self.settings.store_schema})"
+
+    @cached_property
+    def lexical(self) -> Postings:
+        return Postings(self)
+
+    def execute(self, statement: str, values: Any = ()) -> Found:
+        said, plain = translated(statement)
+        with _reported():
+            cursor = self.connection.execute(said, [bound(*pair) for pair in zip(values, plain, strict=True)])
+            return Found(cursor.fetchall() if cursor.description else [])
+
+    def executemany(self, statement: str, values: Iterable[Any]) -> None:
+        said, plain = translated(statement)
+        rows = [[bound(*pair) for pair in zip(row, plain, strict=True)] for row in values]
+        with _reported(), self.connection.cursor() as cursor:
+            cursor.executemany(said, rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with _reported(), self.connection.transaction():
+            yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        with _reported(), self.connection.transaction():
+            self.connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield
+
+    def lock(self, *name: object) -> None:
+        self.execute("SELECT pg_advisory_xact_lock(?)", (_key(self.settings.store_schema, *name),))
+
+    def faults(self) -> list[str]:
+        """Postgres looks after its own files."""
+        return []
+
+    def size(self) -> int:
+        """Of the tables of this index, with their indexes."""
+        query = (
+            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class"
+            " WHERE relkind = 'r' AND relnamespace = to_regnamespace(?)"
+        )
+        return int(self.execute(query, (self.settings.store_schema,)).get)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _enter(self) -> None:
+        """Look for tables in the schema of this index; in public for the extensions."""
+        self.connection.execute(sql.SQL("SET search_path = {}, public").format(self._schema))
+
+    def _make_current(self) -> None:
+        for statement in statements(LASTING):
+            self.connection.execute(statement.encode())
+        for name, kind in PROJECT_COLUMNS.items():
+            self.connection.execute(f"ALTER TABLE projects ADD COLUMN IF NOT EXISTS {name} {typed(kind)}".encode())
+        self.execute("INSERT INTO meta VALUES ('cursor_key', ?) ON CONFLICT DO NOTHING", (secrets.token_hex(16),))
+        if self.execute("SELECT value FROM meta WHERE key = 'schema'").get == str(SCHEMA_VERSION):
+            return
+        # Spaces are numbered anew: what an old one held would be taken for a new one's.
+        spaces = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename ~ '^vectors_[0-9]+'"
+        vectors = [table for (table,) in self.execute(spaces)]
+        for table in (*table_names(DERIVED), "postings", *vectors):
+            drop = sql.SQL("DROP TABLE IF EXISTS {}.{} CASCADE")  # never one in public, which another index may have
+            self.connection.execute(drop.format(self._schema, sql.Identifier(table)))
+        for statement in (*statements(DERIVED), *BESIDES, *POSTINGS):
+            self.connection.execute(statement.encode())
+        self.execute(
+            "INSERT INTO meta VALUES ('schema', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (str(SCHEMA_VERSION),),
+        )
+
+
+def _key(*name: object) -> int:
+    """What stands for a name among advisory locks."""
+    digest = blake2b("\0".join(map(str, ("cutaway", *name))).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, signed=True)
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Errors of the connection as ours; of statements as they are."""
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise StoreUnavailable(f"Postgres did not answer: {said}") from None

@@ -1,0 +1,140 @@
+"""The store: one schema and one set of statements, in SQLite or in Postgres.
+
+Statements are written in what both understand, with ``?`` for a value and
+``IN (SELECT value FROM json_each(?))`` for a JSON list of them; `postgres.py` says the rest in its own dialect.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutaway.config import Settings
+from cutaway.index.sqlite import SqliteStore, alone_in
+from cutaway.model import NoteId
+
+Ints = NDArray[np.int64]
+
+
+class Rows(Protocol):
+    """The rows of a statement."""
+
+    @property
+    def get(self) -> Any:
+        """The first row: its value where it has but one, else all of them; None where there is no row."""
+
+    def fetchall(self) -> list[Any]: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Lexical(Protocol):
+    """The lexical index: where each term stands, in which field of which row."""
+
+    def add(self, project: int, row: int, fields: Sequence[Sequence[str]]) -> None:
+        """The terms of a row, by field, in order."""
+
+    def remove(self, note: NoteId) -> None:
+        """Forget the rows of a note, before they go."""
+
+    def occurrences(self, word: str, prefix: bool, scope: Sequence[int]) -> Ints:
+        """Where a word stands, or any that begins with it: (row, field, count), shape (n, 3).
+
+        Neither this nor ``holding`` need keep to the scope: who asks sees to that.
+        """
+
+    def holding(self, words: Sequence[str], fields: Sequence[str], prefix: bool, scope: Sequence[int]) -> list[int]:
+        """The rows with these words one after the other in one of the fields."""
+
+
+class Store(Protocol):
+    """A connection to an index, for one thread."""
+
+    settings: Settings
+    """Those it was opened under."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, as a user may be told."""
+
+    @property
+    def lexical(self) -> Lexical: ...
+
+    def execute(self, statement: str, values: Any = ()) -> Rows: ...
+
+    def executemany(self, statement: str, values: Iterable[Any]) -> Any: ...
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """One write transaction: all of it or none. Raises IndexBusy."""
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """All reads inside see one state of the index, whatever is written meanwhile."""
+
+    def lock(self, *name: object) -> None:
+        """Keep others from changing what goes by this name until the transaction ends."""
+
+    def faults(self) -> list[str]:
+        """What the engine finds wrong with the index."""
+
+    def size(self) -> int:
+        """Bytes on disk."""
+
+    def close(self) -> None: ...
+
+
+def open_writer(home: Path, settings: Settings | None = None) -> Store:
+    """The index of *home*, created or rebuilt to the current schema where needed."""
+    chosen = settings or Settings.model_validate({})
+    if chosen.store is None:
+        return SqliteStore.for_writing(home, chosen)
+    from cutaway.index.postgres import PostgresStore  # only where it is used
+
+    return PostgresStore.for_writing(chosen)
+
+
+def open_reader(home: Path, settings: Settings | None = None) -> Store:
+    """The index of *home*, read only. Raises IndexMissing, IndexMismatch."""
+    chosen = settings or Settings.model_validate({})
+    if chosen.store is None:
+        return SqliteStore.for_reading(home, chosen)
+    from cutaway.index.postgres import PostgresStore
+
+    return PostgresStore.for_reading(chosen)
+
+
+def alone(home: Path, settings: Settings) -> AbstractContextManager[None]:
+    """Hold the writers' lock: two runs at once would embed everything twice. Raises IndexBusy."""
+    if settings.store is None:
+        return alone_in(home)
+    from cutaway.index.postgres import PostgresStore
+
+    return PostgresStore.alone(settings)
+
+
+def generation(store: Store) -> int:
+    """A number that grows with every change to the index."""
+    return int(store.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
+
+
+def bump_generation(store: Store) -> None:
+    """Count one more change, inside the transaction that makes it."""
+    store.execute(
+        "INSERT INTO meta (key, value) VALUES ('generation', '1') ON CONFLICT (key)"
+        " DO UPDATE SET value = CAST(CAST(meta.value AS BIGINT) + 1 AS TEXT)"
+    )
+
+
+def now() -> str:
+    """The time in UTC, to the second, as it is stored."""
+    return timestamp(time.time())
+
+
+def timestamp(seconds: float) -> str:
+    """Seconds since 1970 as a time in UTC, to the second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
