@@ -39,7 +39,7 @@ class ReferenceIndex:
         return {record.id: at_length_one(record.vector) for record in records if record.project in self._scope}
 
     def stored_ids(self) -> frozenset[ChunkId]:
-        return frozenset(self._held)
+        return frozenset(self.vectors(list(self._held)))
 
     def drop(self) -> None:
         self._held.clear()

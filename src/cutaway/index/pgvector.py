@@ -96,10 +96,14 @@ class PgVectorIndex:
             return {ChunkId(chunk): row for (chunk, _), row in zip(found, self._rows(found), strict=True)}
 
     def stored_ids(self) -> frozenset[ChunkId]:
-        """Every chunk that has a vector, in any project."""
+        """Every chunk of the scope that has a vector, whatever the manifest says of it."""
         with self._reading():
-            held = self._run(f"SELECT id FROM {self._table}") if self._tables().held else []
-            return frozenset(ChunkId(chunk) for (chunk,) in held)
+            if not self._tables().held:
+                return frozenset()
+            condition, values = self._admitted(None)
+            return frozenset(
+                ChunkId(row[0]) for row in self._run(f"SELECT id FROM {self._table} WHERE {condition}", *values)
+            )
 
     def _by_scan(self, sought: _Sought, k: int) -> list[tuple[Any, ...]]:
         """Every row that may be among the k nearest, ties at the cut included."""
