@@ -55,10 +55,7 @@ class Settings(BaseModel):
         50_000, ge=0, description='With `vectors = "pgvector"`: up to so many vectors in scope are all compared.'
     )
     pgvector_ef_search: int = Field(
-        200,
-        ge=10,
-        le=1_000,
-        description="Beyond that: candidates HNSW keeps at once; more miss less.",
+        200, ge=10, le=1_000, description="Beyond that: candidates HNSW keeps at once; more miss less."
     )
     milvus_uri: str | None = Field(
         None,

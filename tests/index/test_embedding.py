@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import apsw
 import numpy as np
 import pytest
-from indexes import SOUND, BatchEmbedder, faults, states
+from indexes import SOUND, BatchEmbedder, faults, state, states
 
 from builders import HashEmbedder, ask, index_vault, opened, paths, write_vault
 from cutaway.config import Settings
 from cutaway.errors import BadVector
+from cutaway.index.exact import ExactIndex
 from cutaway.index.note_tables import Draft
 from cutaway.index.store import open_writer
 from cutaway.index.sync import embed_pending, sync
@@ -285,3 +286,24 @@ def test_embedding_alone_adopts_the_model_it_is_given(home: Path, vault: Path, e
 
     assert ((100, 0), SOUND) == (embedding, faults(home))
     assert "007.md" in paths(ask(home, "word7", embedder, mode="vector"))
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_a_home_hears_when_a_run_has_stored_all(
+    home: Path, vault: Path, embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch, changed: bool
+) -> None:
+    """Once a run, after the last vector; if its answers may then be others, the index counts as changed."""
+    heard: list[int] = []
+
+    def settle(index: ExactIndex) -> bool:
+        heard.append(len(index.stored_ids()))
+        return changed
+
+    write_vault(vault, MANY)
+    index_vault(home, vault, embedder)
+    before = state(home)[0]
+    monkeypatch.setattr(ExactIndex, "settle", settle, raising=False)
+    index_vault(home, vault, embedder)
+
+    assert [100] == heard
+    assert changed == (state(home)[0] > before)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builders import HashEmbedder, index_vault, write_vault
+from builders import HashEmbedder, ask, index_vault, paths, write_vault
+from builders import opened as open_index
 from cutaway.config import Settings
-from cutaway.errors import SettingsError, VectorsUnavailable
+from cutaway.errors import IndexMissing, SettingsError, VectorsUnavailable
 from cutaway.index.exact import ExactIndex
 from cutaway.index.homes import Opening, home
 from cutaway.index.store import open_writer
@@ -206,6 +207,89 @@ def test_equal_vectors_come_by_id_at_every_depth(connection: Any, graph: bool) -
 
     assert all(min(k, 700) == len(ids) and ids == sorted(ids) for k, ids in found.items())
     assert graph or all(list(range(1, min(k, 700) + 1)) == ids for k, ids in found.items())
+
+
+# In an index
+
+
+BREAD = {f"{n:02}.md": f"Bread number{n} {'salt ' * (n % 5)}{'rye ' * (n % 3)}." for n in range(30)}
+
+
+@pytest.fixture
+def there(database: str) -> Settings:
+    """The index and its vectors in PostgreSQL."""
+    return Settings(store=database, vectors="pgvector")
+
+
+@pytest.mark.parametrize("mode", ["vector", "hybrid"])
+def test_an_index_in_postgres_answers_as_one_in_a_file(
+    home: Path, vault: Path, embedder: HashEmbedder, there: Settings, mode: str
+) -> None:
+    """Hit for hit, with the same scores; after changes, too."""
+    write_vault(vault, BREAD)
+    for changed in ({}, {"07.md": "Rye, rye, rye.", "new.md": "Salt."}):
+        write_vault(vault, changed)
+        for settings in (Settings(), there):
+            index_vault(home, vault, embedder, settings)
+        here, found = (ask(home, "rye and salt", embedder, settings, mode=mode) for settings in (Settings(), there))
+
+        assert paths(here) == paths(found)
+        assert [hit.score for hit in here.page] == [hit.score for hit in found.page]
+
+
+def test_every_ready_chunk_has_its_vector(home: Path, vault: Path, embedder: HashEmbedder, there: Settings) -> None:
+    """And no vector belongs to none, after notes have gone and the index was filled under another model."""
+    write_vault(vault, BREAD)
+    index_vault(home, vault, embedder, there)
+    (vault / "07.md").unlink()
+    index_vault(home, vault, embedder, there)
+    index_vault(home, vault, HashEmbedder("other", 16), there)
+
+    with open_index(home, there) as reader:
+        assert (0, 0) == reader.vector_faults()
+
+
+def test_a_run_builds_hnsw_and_searches_use_it(
+    home: Path, vault: Path, embedder: HashEmbedder, database: str, there: Settings
+) -> None:
+    """Once the limit is passed, the vector leg says so in its own words."""
+    write_vault(vault, BREAD)
+    many = there.model_copy(update={"pgvector_exact_below": 10})
+    index_vault(home, vault, embedder, many)
+    answer = ask(home, "rye", embedder, many, mode="vector")
+
+    assert [("vectors_1_hnsw",)] == graphs(database)
+    assert any("HNSW" in (stage.remark or "") for stage in answer.stages)
+
+
+def test_a_rebuilt_index_forgets_the_vectors_of_the_old_one(
+    home: Path, vault: Path, embedder: HashEmbedder, database: str, there: Settings
+) -> None:
+    """What spaces of the old schema held is not taken for what the new ones hold."""
+    write_vault(vault, BREAD)
+    index_vault(home, vault, embedder, there)
+    run(database, "UPDATE cutaway.meta SET value = '0' WHERE key = 'schema'")
+    open_writer(home, there).close()
+
+    assert [] == run(database, "SELECT tablename FROM pg_tables WHERE tablename LIKE 'vectors%'")
+
+
+@pytest.mark.parametrize("schema", ["public", "other"])
+def test_two_indexes_in_one_database_share_the_extension_and_nothing_else(
+    home: Path, vault: Path, embedder: HashEmbedder, there: Settings, schema: str
+) -> None:
+    """Each in its schema, also where one is in the schema that the other looks for extensions in."""
+    write_vault(vault, BREAD)
+    first = there.model_copy(update={"store_schema": schema})
+    index_vault(home, vault, embedder, first)
+    with pytest.raises(IndexMissing), open_index(home, there):
+        pass
+    (vault / "07.md").unlink()
+    index_vault(home, vault, embedder, there)
+    for settings, chunks in ((first, 30), (there, 29)):
+        with open_index(home, settings) as reader:
+            assert (0, 0) == reader.vector_faults()
+            assert chunks == reader.readiness(None).ready
 
 
 # When HNSW is built

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,6 +92,17 @@ class ScopeLaws(Backed):
             found = applied(open_index, history, scope=(1,)).nearest(query, 100, within)
 
         self.agrees(found, everything(remaining(history).values(), query, (1,), within), 100)
+
+    def test_ids_are_as_large_as_they_are(self) -> None:
+        """Ids of 52 bits, as the product makes them: none of those asked for is lost."""
+        random = np.random.default_rng(9)
+        ids = [ChunkId(int(chunk)) for chunk in random.integers(1, 2**52, 400)]
+        held = [Record(chunk, 1 + chunk % 2, unit(random.normal(size=4).tolist())) for chunk in ids]
+        with self.backend() as open_index:
+            index = filled(open_index, held)
+
+            for within in (None, ids, ids[::2], ids[:3]):
+                self.agrees(index.nearest(X, 400, within), everything(held, X, within=within), 400)
 
     def test_the_few_within_are_found_behind_a_crowd(self) -> None:
         """One admitted vector is the first neighbour, though five thousand others are closer."""

@@ -22,7 +22,7 @@ def mend(connection: Store, space: Space, index: Apart) -> int:
     ready = {ChunkId(chunk) for (chunk,) in connection.execute(query, (space.id,))}
     if index.count() == len(ready):
         return 0
-    held = index.stored_ids()
+    held = index.all_ids()
     index.delete(sorted(held - ready))
     return _waiting(connection, space, sorted(ready - held))
 

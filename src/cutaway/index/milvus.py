@@ -148,11 +148,16 @@ class MilvusIndex:
         self._server, self._loaded = None, False
 
     def stored_ids(self) -> frozenset[ChunkId]:
-        """Every chunk that has a vector, in any project."""
+        return self._ids(f"project in {sorted(self._scope)}") if self._scope else frozenset()
+
+    def all_ids(self) -> frozenset[ChunkId]:
+        return self._ids("")
+
+    def _ids(self, chosen: str) -> frozenset[ChunkId]:
         if not self._there():
             return frozenset()
         pages = self._connection.pages(
-            self._timeout, collection_name=self.collection, filter="", batch_size=MOST_HITS, output_fields=["id"]
+            self._timeout, collection_name=self.collection, filter=chosen, batch_size=MOST_HITS, output_fields=["id"]
         )
         return frozenset(ChunkId(row["id"]) for page in pages for row in page)
 
@@ -231,9 +236,9 @@ def _address(opening: Opening) -> str:
     chosen, folder = opening.settings.milvus_uri, getattr(opening.database, "home", None)
     if chosen is not None and "://" in chosen:
         return chosen
-    if folder is None:
+    if folder is None and not (chosen and Path(chosen).is_absolute()):
         raise SettingsError("vectors = 'milvus' needs milvus_uri here: the address of a Milvus server.")
-    return str(Path(folder) / (chosen or "milvus.db"))
+    return str(Path(folder or "/") / (chosen or "milvus.db"))
 
 
 def _name(opening: Opening) -> str:

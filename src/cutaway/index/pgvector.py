@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ class PgVectorIndex:
         self._scope = sorted(opening.scope)
         self._exact_below = opening.settings.pgvector_exact_below
         self._ef_search = opening.settings.pgvector_ef_search
-        self._table, self._graph = f"vectors_{opening.space.id}", f"vectors_{opening.space.id}_hnsw"
+        self._name = f"vectors_{opening.space.id}"
 
     # Reading
 
@@ -95,10 +96,14 @@ class PgVectorIndex:
             return {ChunkId(chunk): row for (chunk, _), row in zip(found, self._rows(found), strict=True)}
 
     def stored_ids(self) -> frozenset[ChunkId]:
+        """Every chunk of the scope that has a vector, whatever the manifest says of it."""
         with self._reading():
-            query = f"SELECT id FROM {self._table} WHERE project_id = ANY(%s::bigint[])"
-            held = self._run(query, self._scope) if self._tables().held else []
-            return frozenset(ChunkId(chunk) for (chunk,) in held)
+            if not self._tables().held:
+                return frozenset()
+            condition, values = self._admitted(None)
+            return frozenset(
+                ChunkId(row[0]) for row in self._run(f"SELECT id FROM {self._table} WHERE {condition}", *values)
+            )
 
     def _by_scan(self, sought: _Sought, k: int) -> list[tuple[Any, ...]]:
         """Every row that may be among the k nearest, ties at the cut included."""
@@ -194,9 +199,9 @@ class PgVectorIndex:
             some = f"SELECT FROM {self._table} LIMIT %s"
             ((rows,),) = self._run(f"SELECT count(*) FROM ({some}) AS counted", self._exact_below + 1)
             if rows > self._exact_below and not graph:
-                self._run(f"CREATE INDEX {self._graph} ON {self._table} USING hnsw (vector halfvec_cosine_ops)")
+                self._run(f"CREATE INDEX {self._name}_hnsw ON {self._table} USING hnsw (vector halfvec_cosine_ops)")
             elif rows <= self._exact_below // 2 and graph:
-                self._run(f"DROP INDEX {self._graph}")
+                self._run(f"DROP INDEX {self._table}_hnsw")
             else:
                 return False
             return True
@@ -226,7 +231,7 @@ class PgVectorIndex:
         known = "SELECT extversion, to_regtype('halfvec') IS NOT NULL FROM pg_extension WHERE extname = 'vector'"
         try:
             if not self._run(known):
-                self._run("CREATE EXTENSION IF NOT EXISTS vector")
+                self._run("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
             ((version, visible),) = self._run(known)
         except (psycopg.errors.InsufficientPrivilege, psycopg.NotSupportedError, psycopg.errors.UndefinedFile) as error:
             raise SettingsError(
@@ -241,10 +246,16 @@ class PgVectorIndex:
 
     # Asking
 
+    @cached_property
+    def _table(self) -> str:
+        """In the schema of this index alone: another one's may be searched after it."""
+        ((schema,),) = self._run("SELECT quote_ident(current_schema())")
+        return f"{schema}.{self._name}"
+
     def _tables(self) -> _Tables:
         table = "attrelid = to_regclass(%s) AND attname = 'vector' AND atttypmod = %s"
         query = f"SELECT EXISTS (SELECT FROM pg_attribute WHERE {table}), to_regclass(%s) IS NOT NULL"
-        return _Tables(*self._run(query, self._table, self._space.dimension, self._graph)[0])
+        return _Tables(*self._run(query, self._table, self._space.dimension, f"{self._table}_hnsw")[0])
 
     def _run(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         # Not prepared: each query is planned for what it asks.

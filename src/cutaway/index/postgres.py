@@ -72,7 +72,7 @@ class PostgresStore:
         """Open it read only. Raises IndexMissing, IndexMismatch, StoreUnavailable."""
         with cls._opening(settings) as store:
             store._enter()
-            if store.execute("SELECT to_regclass('meta')").get is None:
+            if store.execute("SELECT to_regclass(?)", (f"{settings.store_schema}.meta",)).get is None:
                 raise IndexMissing(f"nothing is indexed in {store.place} yet. Run: cutaway index FOLDER")
             found = store.execute("SELECT value FROM meta WHERE key = 'schema'").get
             if found != str(SCHEMA_VERSION):
@@ -182,8 +182,12 @@ class PostgresStore:
         self.execute("INSERT INTO meta VALUES ('cursor_key', ?) ON CONFLICT DO NOTHING", (secrets.token_hex(16),))
         if self.execute("SELECT value FROM meta WHERE key = 'schema'").get == str(SCHEMA_VERSION):
             return
-        for table in (*table_names(DERIVED), "postings"):
-            self.connection.execute(f"DROP TABLE IF EXISTS {table} CASCADE".encode())
+        # Spaces are numbered anew: what an old one held would be taken for a new one's.
+        spaces = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename ~ '^vectors_[0-9]+'"
+        vectors = [table for (table,) in self.execute(spaces)]
+        for table in (*table_names(DERIVED), "postings", *vectors):
+            drop = sql.SQL("DROP TABLE IF EXISTS {}.{} CASCADE")  # never one in public, which another index may have
+            self.connection.execute(drop.format(self._schema, sql.Identifier(table)))
         for statement in (*statements(DERIVED), *BESIDES, *POSTINGS):
             self.connection.execute(statement.encode())
         self.execute(

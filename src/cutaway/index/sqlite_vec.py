@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cutaway.errors import ModelUnavailable, UsageError
 from cutaway.index.homes import Opening
-from cutaway.index.vectors import Nearest, Record, Vector, at_length_one, check_vectors, ranked
+from cutaway.index.vectors import Near, Nearest, Record, Vector, at_length_one, check_vectors, ranked
 from cutaway.model import ChunkId
 
 UNIVERSE = 4_096
@@ -52,7 +52,9 @@ class SqliteVecIndex:
     def nearest(self, query: Vector, k: int, within: Sequence[int] | None = None) -> Nearest:
         if k <= 0 or not self._exists():
             return Nearest(())
-        ids, projects, distances = self._universe(query, within)
+        if within is not None:
+            return self._among(query, k, within)
+        ids, projects, distances = self._universe(query)
         sizes = zip(*np.unique(projects, return_counts=True), strict=True)
         end = min((distances[projects == project].max() for project, size in sizes if size >= UNIVERSE), default=np.inf)
         if k < len(ids):
@@ -67,6 +69,19 @@ class SqliteVecIndex:
         hits = ranked(np.array(list(held), np.int64), np.stack(list(held.values())), query, k)
         return Nearest(hits, exact, None if exact else _REMARK)
 
+    def _among(self, query: Vector, k: int, within: Sequence[int]) -> Nearest:
+        """The nearest of some chunks, whose vectors are read and compared here.
+
+        vec0's own test (``id IN``) compares ids as small numbers, and loses chunks whose ids are large.
+        """
+        best: tuple[Near, ...] = ()
+        for start in range(0, len(within), UNIVERSE):
+            held = self.vectors([ChunkId(chunk) for chunk in within[start : start + UNIVERSE]])
+            if held:
+                best += ranked(np.array(list(held), np.int64), np.stack(list(held.values())), query, k)
+        once = {near.id: near for near in best}
+        return Nearest(tuple(sorted(once.values(), key=lambda near: (-near.similarity, near.id))[:k]))
+
     def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, Vector]:
         if not self._exists():
             return {}
@@ -80,17 +95,11 @@ class SqliteVecIndex:
         found = self._connection.execute(f"SELECT id FROM {self._table} WHERE project {_GIVEN}", (self._scope,))
         return frozenset(ChunkId(chunk) for (chunk,) in found)
 
-    def _universe(
-        self, query: Vector, within: Sequence[int] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """All that vec0 gives: ids, their projects, and how far they are. Scope and *within* are applied by it."""
+    def _universe(self, query: Vector) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """All that vec0 gives of the scope: ids, their projects, and how far they are."""
         statement = f"SELECT id, project, distance FROM {self._table} WHERE vector MATCH ? AND k = {UNIVERSE}"
-        values = [query.astype(np.float32).tobytes(), self._scope]
-        statement += f" AND project {_GIVEN}"
-        if within is not None:
-            statement += f" AND id {_GIVEN}"
-            values.append(json.dumps(list(within)))
-        found: list[tuple[Any, ...]] = self._connection.execute(statement, values).fetchall()
+        values = (query.astype(np.float32).tobytes(), self._scope)
+        found: list[tuple[Any, ...]] = self._connection.execute(f"{statement} AND project {_GIVEN}", values).fetchall()
         ids, projects, distances = zip(*found, strict=True) if found else ((), (), ())
         return np.array(ids, np.int64), np.array(projects, np.int64), np.array(distances, np.float64)
 

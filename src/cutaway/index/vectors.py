@@ -101,7 +101,8 @@ class Apart(Protocol):
     def count(self) -> int:
         """How many vectors the space has, in any project."""
 
-    def stored_ids(self) -> frozenset[ChunkId]: ...
+    def all_ids(self) -> frozenset[ChunkId]:
+        """Every chunk that has a vector, in any project."""
 
     def delete(self, ids: Sequence[ChunkId]) -> None: ...
 
