@@ -22,7 +22,7 @@ import numpy as np
 from cutaway.config import Settings
 from cutaway.index.homes import Opening, home
 from cutaway.index.store import Store, open_writer
-from cutaway.index.vectors import Maintained, Nearest, Record, Space, Vector, VectorIndex
+from cutaway.index.vectors import Maintained, Nearest, Record, Space, Vector, VectorIndex, at_length_one
 from cutaway.model import ChunkId
 
 DIMENSION, QUERIES, DEPTHS, BATCH = 384, 12, (10, 200, 890), 5_000
@@ -40,7 +40,7 @@ CONTENDERS = (
     Contender("sqlite-vec", {"vectors": "sqlite-vec"}),
     Contender("pgvector, scanned", {"vectors": "pgvector", "pgvector_exact_below": 10_000_000}),
     Contender("pgvector, HNSW", {"vectors": "pgvector", "pgvector_exact_below": 0}),
-    Contender("milvus (Lite)", {"vectors": "milvus"}),
+    Contender("milvus (Lite)", {"vectors": "milvus", "milvus_timeout": 600}),
 )
 
 
@@ -81,7 +81,8 @@ def _limit(size: int, rows: np.ndarray, queries: list[Vector]) -> None:
 
 
 def _tried(contender: Contender, rows: np.ndarray, queries: list[Vector], server: str | None) -> Measured:
-    with _opened(contender, server) as (store, index, before):
+    with _opened(contender, server) as (store, index, folder):
+        before = _size(store, folder)
         start = perf_counter()
         for first in range(0, len(rows), BATCH):
             batch = [Record(ChunkId(first + n + 1), 1, row) for n, row in enumerate(rows[first : first + BATCH])]
@@ -91,7 +92,8 @@ def _tried(contender: Contender, rows: np.ndarray, queries: list[Vector], server
             with store.transaction():
                 index.settle()
         build = perf_counter() - start
-        truth = [np.argsort(-(rows @ query), kind="stable")[: max(DEPTHS)] + 1 for query in queries]
+        compared = at_length_one(rows)
+        truth = [np.argsort(-(compared @ query), kind="stable")[: max(DEPTHS)] + 1 for query in queries]
         seconds, recall = {}, {}
         for k in DEPTHS:
             index.nearest(queries[0], k)
@@ -102,7 +104,7 @@ def _tried(contender: Contender, rows: np.ndarray, queries: list[Vector], server
                 for (_, found), best in zip(asked, truth[1:], strict=True)
             ]
             recall[k] = statistics.mean(shares)
-        return Measured(build, store.size() - before, seconds, recall)
+        return Measured(build, _size(store, folder) - before, seconds, recall)
 
 
 def _timed(index: VectorIndex, query: Vector, k: int) -> tuple[float, Nearest]:
@@ -112,7 +114,7 @@ def _timed(index: VectorIndex, query: Vector, k: int) -> tuple[float, Nearest]:
 
 
 @contextmanager
-def _opened(contender: Contender, server: str | None) -> Iterator[tuple[Store, VectorIndex, int]]:
+def _opened(contender: Contender, server: str | None) -> Iterator[tuple[Store, VectorIndex, Path]]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         settings = Settings.model_validate({**contender.settings, "store": server, "store_schema": "benchmark"})
@@ -122,10 +124,15 @@ def _opened(contender: Contender, server: str | None) -> Iterator[tuple[Store, V
         space = Space(1, f"made-up/{DIMENSION}", kind.identity, DIMENSION)
         index = kind(Opening(store, space, (1,), settings))
         index.drop()
-        before = store.size()
         stack.callback(index.close)
-        yield store, index, before
+        yield store, index, folder
         index.drop()
+
+
+def _size(store: Store, folder: Path) -> int:
+    """Bytes on disk: of the store, and of what a home keeps beside it."""
+    beside = (file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("index.sqlite"))
+    return store.size() + sum(file.stat().st_size for file in beside)
 
 
 def _crowd(size: int) -> tuple[np.ndarray, list[Vector]]:
