@@ -82,7 +82,7 @@ def test_a_vector_is_published_only_for_the_text_it_was_made_from(home: Path, em
 
     write("What it said.")
     manifest = writer.manifest
-    (waiting,) = manifest.pending_texts([project], 10)
+    (waiting,) = manifest.claimed([project], 10)
     write("What it says now.")
     manifest.cache(embedder.identity, [(waiting.text_hash, embedder.embed([waiting.text])[0])])
     published = manifest.publish([project], space, [waiting.text_hash])
@@ -90,7 +90,7 @@ def test_a_vector_is_published_only_for_the_text_it_was_made_from(home: Path, em
     assert (0, 1, ["What it says now."]) == (
         published,
         manifest.count("pending", [project]),
-        [pending.text for pending in manifest.pending_texts([project], 10)],
+        [pending.text for pending in manifest.claimed([project], 10)],
     )
     connection.close()
 
@@ -118,7 +118,7 @@ def test_reading_what_waits_takes_little_memory(home: Path, vault: Path, embedde
 
     apsw.memory_high_water(True)
     before = apsw.memory_used()
-    Writer(connection).manifest.pending_texts([project], 64)
+    Writer(connection).manifest.claimed([project], 64)
     taken = apsw.memory_high_water() - before
     connection.close()
 
@@ -225,7 +225,7 @@ def test_vectors_of_two_models_never_stand_side_by_side(
     with connection.transaction():
         writer = Writer(connection)
         projects, manifest = writer.projects(), writer.manifest
-        first = manifest.pending_texts(projects, 10)
+        first = manifest.claimed(projects, 10)
         vectors, _ = unit(other.embed([pending.text for pending in first]), other.dimension)
         manifest.cache(other.identity, zip((pending.text_hash for pending in first), vectors, strict=True))
         manifest.publish(projects, manifest.space(other.identity, other.dimension))
