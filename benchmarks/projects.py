@@ -116,7 +116,7 @@ def _indexed(home: Path, folders: list[Path], embedder: Embedder) -> Reader:
         writer = Writer(connection)
         projects, manifest = writer.projects(), writer.manifest
         space = manifest.space(embedder.identity, embedder.dimension)
-        while waiting := manifest.pending_texts(projects, 2_000):
+        while waiting := manifest.claimed(projects, 2_000):
             vectors = rng.standard_normal((len(waiting), embedder.dimension), np.float32)
             vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
             hashes = [text.text_hash for text in waiting]

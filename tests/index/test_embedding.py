@@ -83,7 +83,7 @@ def test_a_vector_is_published_only_for_the_text_it_was_made_from(home: Path, em
 
     write("What it said.")
     manifest = writer.manifest
-    (waiting,) = manifest.pending_texts([project], 10)
+    (waiting,) = manifest.claimed([project], 10)
     write("What it says now.")
     manifest.cache(embedder.identity, [(waiting.text_hash, embedder.embed([waiting.text])[0])])
     published = manifest.publish([project], space, [waiting.text_hash])
@@ -91,7 +91,7 @@ def test_a_vector_is_published_only_for_the_text_it_was_made_from(home: Path, em
     assert (0, 1, ["What it says now."]) == (
         published,
         manifest.count("pending", [project]),
-        [pending.text for pending in manifest.pending_texts([project], 10)],
+        [pending.text for pending in manifest.claimed([project], 10)],
     )
     connection.close()
 
@@ -119,7 +119,7 @@ def test_reading_what_waits_takes_little_memory(home: Path, vault: Path, embedde
 
     apsw.memory_high_water(True)
     before = apsw.memory_used()
-    Writer(connection).manifest.pending_texts([project], 64)
+    Writer(connection).manifest.claimed([project], 64)
     taken = apsw.memory_high_water() - before
     connection.close()
 
@@ -226,7 +226,7 @@ def test_vectors_of_two_models_never_stand_side_by_side(
     with connection.transaction():
         writer = Writer(connection)
         projects, manifest = writer.projects(), writer.manifest
-        first = manifest.pending_texts(projects, 10)
+        first = manifest.claimed(projects, 10)
         vectors, _ = unit(other.embed([pending.text for pending in first]), other.dimension)
         manifest.cache(other.identity, zip((pending.text_hash for pending in first), vectors, strict=True))
         manifest.publish(projects, manifest.space(other.identity, other.dimension))
@@ -296,7 +296,7 @@ def test_a_home_hears_when_a_run_has_stored_all(
     heard: list[int] = []
 
     def settle(index: ExactIndex) -> bool:
-        heard.append(len(index.stored_ids()))
+        heard.append(len(index._slots))
         return changed
 
     write_vault(vault, MANY)

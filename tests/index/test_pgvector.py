@@ -50,6 +50,16 @@ def connection(database: str) -> Iterator[Any]:
         yield connection
 
 
+def test_indexes_of_two_schemas_share_the_extension(home: Path, vault: Path, database: str) -> None:
+    """Whichever was first to need it."""
+    write_vault(vault, {"a.md": "salt"})
+    for name in ("one", "two"):
+        settings = Settings(store=database, store_schema=name, vectors="pgvector")
+        index_vault(home, vault, HashEmbedder(), settings=settings)
+
+    assert [(1,)] == run(database, "SELECT count(*) FROM two.vectors_1")
+
+
 def opened(
     connection: Any, scope: Sequence[int] = PROJECTS, dimension: int = MODEL, number: int = 1, **settings: Any
 ) -> PgVectorIndex:

@@ -45,26 +45,45 @@ class Manifest:
     def space(self, embedding: str, dimension: int) -> Space:
         """Where vectors of a model are stored now, made if need be."""
         identity = home(self._store.settings.vectors).identity
-        self._store.execute(
-            "INSERT INTO spaces (embedding, home, dimension) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-            (embedding, identity, dimension),
-        )
         query = "SELECT id, embedding, home, dimension FROM spaces WHERE embedding = ? AND home = ?"
+        if self._store.execute(query, (embedding, identity)).get is None:
+            self._store.execute(
+                "INSERT INTO spaces (embedding, home, dimension) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (embedding, identity, dimension),
+            )
         space = Space(*self._store.execute(query, (embedding, identity)).get)
         self._index(space)  # a home that cannot be had says so before anything is embedded
         return space
 
     def settle(self, space: Space) -> bool:
         """Let the home know that nothing more is coming now; whether its answers may be others."""
+        self._store.lock("settle", space.id)
         index = self._index(space)
         return isinstance(index, Maintained) and index.settle()
 
+    def keep(self, space: Space) -> bool:
+        """Let nobody drop a space before the transaction ends; whether it is still there."""
+        query = f"SELECT c.id FROM spaces c WHERE c.id = ?{self._store.kept.replace('UPDATE', 'SHARE')}"
+        return self._store.execute(query, (space.id,)).get is not None
+
+    def elsewhere(self, projects: Sequence[Project], space: Space) -> dict[int, str]:
+        """Those of these projects that are served from another space: by id, the model of one."""
+        query = (
+            "SELECT DISTINCT c.project_id, s.embedding FROM spaces s JOIN chunks c ON c.space_id = s.id"
+            f" WHERE s.id <> ? AND c.project_id IN {_IDS}"
+        )
+        return dict(self._store.execute(query, (space.id, _ids(projects))).fetchall())
+
     def adopt(self, project: Project, space: Space) -> int:
         """Serve a project from this space alone. Its chunks in another are pending again; returns how many."""
-        query = "SELECT id, space_id, state FROM chunks WHERE project_id = ? AND space_id <> ?"
+        query = "SELECT c.id, c.space_id FROM chunks c WHERE c.project_id = ? AND c.space_id <> ?"
+        if self._store.execute(f"{query} LIMIT 1", (project.id, space.id)).get is None:
+            return 0
+        every = f"SELECT c.id FROM chunks c WHERE c.project_id = ? ORDER BY c.id{self._store.kept}"
+        self._store.execute(every, (project.id,))
         foreign: list[tuple[Any, ...]] = self._store.execute(query, (project.id, space.id)).fetchall()
         by_space: dict[int, list[ChunkId]] = defaultdict(list)
-        for chunk, held_in, _ in foreign:
+        for chunk, held_in in foreign:
             by_space[held_in].append(ChunkId(chunk))
         for held_in, chunks in by_space.items():
             left = self._space(held_in)
@@ -77,6 +96,15 @@ class Manifest:
         for held_in in by_space:
             self._drop_if_unused(self._space(held_in))
         return len(foreign)
+
+    def hold(self, notes: Iterable[NoteId]) -> None:
+        """Let nobody claim the chunks of these notes until the transaction ends; waits for who has claimed some.
+
+        A worker that is waited for may itself wait for sums. So a transaction holds all it will withdraw before
+        it changes any.
+        """
+        query = f"SELECT c.id FROM chunks c WHERE c.note_id IN {_IDS} ORDER BY c.id{self._store.kept}"
+        self._store.execute(query, (json.dumps(list(notes)),))
 
     def withdraw(self, note: NoteId) -> None:
         """Take the vectors of a note's chunks away, before the chunks themselves go."""
@@ -99,6 +127,7 @@ class Manifest:
             index.delete(chunks)
 
     def _drop_if_unused(self, space: Space) -> None:
+        self._store.execute(f"SELECT c.id FROM spaces c WHERE c.id = ?{self._store.kept}", (space.id,))
         if self._store.execute("SELECT 1 FROM chunks WHERE space_id = ? LIMIT 1", (space.id,)).get is None:
             index = self._index(space)
             if index is not None:
@@ -134,14 +163,19 @@ class Manifest:
 
     # Pending chunks
 
-    def pending_texts(self, projects: Sequence[Project], limit: int) -> list[Pending]:
-        """Distinct texts of these projects that wait for a vector, the shortest first."""
+    def claimed(self, projects: Sequence[Project], limit: int) -> list[Pending]:
+        """Distinct texts of these projects that wait for a vector and that nobody else has, the shortest first.
+
+        A text belongs to whoever has the first chunk that waits for it.
+        """
+        waits = f"state = 'pending' AND project_id IN {_IDS}"
         found: list[tuple[Any, ...]] = self._store.execute(
-            'SELECT min(id), text_hash, min("end" - start) AS size FROM chunks'
-            f" WHERE state = 'pending' AND project_id IN {_IDS} GROUP BY text_hash ORDER BY size, text_hash LIMIT ?",
-            (_ids(projects), limit),
+            f'SELECT c.id, c."end" - c.start AS size FROM chunks c WHERE {waits} AND NOT EXISTS'
+            f" (SELECT 1 FROM chunks WHERE {waits} AND text_hash = c.text_hash AND id < c.id)"
+            f" ORDER BY size, c.text_hash LIMIT ?{self._store.unclaimed}",
+            (_ids(projects), _ids(projects), limit),
         ).fetchall()
-        sizes = {chunk: size for chunk, _, size in found}
+        sizes = dict(found)
         query = f'SELECT note_id, id, start, "end", context, text_hash FROM chunks WHERE id IN {_IDS} ORDER BY note_id'
         waiting = []
         rows: list[tuple[Any, ...]] = self._store.execute(query, (json.dumps(list(sizes)),)).fetchall()
@@ -158,17 +192,31 @@ class Manifest:
         query = f"SELECT count(*) FROM chunks WHERE state = ? AND project_id IN {_IDS}"
         return int(self._store.execute(query, (state, _ids(projects))).get)
 
+    def cached(self, embedding: str, hashes: Sequence[bytes]) -> set[bytes]:
+        """Those of these texts whose embeddings are known."""
+        query = (
+            "SELECT text_hash FROM embeddings WHERE identity_id = (SELECT id FROM identities WHERE name = ?)"
+            " AND text_hash IN (SELECT unhex(value) FROM json_each(?))"
+        )
+        return {key for (key,) in self._store.execute(query, (embedding, _hexed(hashes)))}
+
     def cache(self, embedding: str, embedded: Iterable[tuple[bytes, Vector]]) -> None:
         """Keep embeddings for good: a rebuild, a rename or a move then embeds nothing."""
         self._store.execute("INSERT INTO identities (name) VALUES (?) ON CONFLICT DO NOTHING", (embedding,))
+        ordered = sorted(
+            embedded, key=lambda pair: pair[0]
+        )  # so that two writers of the same texts do not meet crosswise
         number = self._store.execute("SELECT id FROM identities WHERE name = ?", (embedding,)).get
         self._store.executemany(
             "INSERT INTO embeddings (identity_id, text_hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-            [(number, key, vector.astype(np.float16).tobytes()) for key, vector in embedded],
+            [(number, key, vector.astype(np.float16).tobytes()) for key, vector in ordered],
         )
 
     def publish(self, projects: Sequence[Project], space: Space, hashes: Sequence[bytes] | None = None) -> int:
-        """Store the vectors we have for pending chunks (of these texts, if any are named) and mark the chunks ready."""
+        """Store the vectors we have for pending chunks (of these texts, if any are named) and mark the chunks ready.
+
+        Chunks that somebody else has claimed are left to them.
+        """
         query = (
             "SELECT c.id, c.project_id, e.vector FROM chunks c JOIN embeddings e"
             " ON e.identity_id = (SELECT id FROM identities WHERE name = ?) AND e.text_hash = c.text_hash"
@@ -177,8 +225,8 @@ class Manifest:
         values: tuple[Any, ...] = (space.embedding, _ids(projects))
         if hashes is not None:
             query += " AND c.text_hash IN (SELECT unhex(value) FROM json_each(?))"
-            values = (*values, json.dumps([key.hex() for key in hashes]))
-        query += " ORDER BY c.project_id, c.id"
+            values = (*values, _hexed(hashes))
+        query += f" ORDER BY c.project_id, c.id{self._store.unclaimed}"
         waiting: list[tuple[Any, ...]] = self._store.execute(query, values).fetchall()
         if not waiting:
             return 0
@@ -201,10 +249,15 @@ class Manifest:
         """Mark the chunks of a text that this model cannot embed. They are never ranked by similarity."""
         failed = self._store.execute(
             "UPDATE chunks SET state = 'failed', error = ?, space_id = ?, updated_at = ?"
-            f" WHERE text_hash = ? AND state = 'pending' AND project_id IN {_IDS} RETURNING id",
+            " WHERE id IN (SELECT c.id FROM chunks c WHERE c.text_hash = ? AND c.state = 'pending'"
+            f" AND c.project_id IN {_IDS}{self._store.unclaimed}) RETURNING id",
             (reason, space.id, now(), text_hash, _ids(projects)),
         )
         return len(failed.fetchall())
+
+
+def _hexed(hashes: Iterable[bytes]) -> str:
+    return json.dumps([key.hex() for key in hashes])
 
 
 def _ids(projects: Sequence[Project]) -> str:

@@ -219,6 +219,9 @@ class PgVectorIndex:
                 f"pgvector holds at most {MOST_DIMENSIONS:,} dimensions in half precision; this model has "
                 f"{dimension:,}. Set vectors = 'exact', or choose a smaller model."
             )
+        self._run("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", "cutaway: tables of vectors")
+        if self._tables().held:  # another worker has made it meanwhile
+            return
         self._require_pgvector()
         self._run(f"DROP TABLE IF EXISTS {self._table}")
         self._run(f"CREATE TABLE {self._table} (id bigint PRIMARY KEY, project_id bigint NOT NULL,"

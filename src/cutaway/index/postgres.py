@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -22,6 +22,14 @@ try:
     from psycopg.pq import TransactionStatus
 except ImportError:  # an extra
     raise ModelUnavailable("a store in Postgres needs: pip install 'cutaway[postgres]'") from None
+
+
+_PATIENCE: Any = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+# The server, too, gives up a worker whose machine is gone, or that hangs, and with it what it had claimed.
+_WORKING = (
+    *("SET tcp_keepalives_idle = 30", "SET tcp_keepalives_interval = 10", "SET tcp_keepalives_count = 3"),
+    "SET idle_in_transaction_session_timeout = '10min'",
+)
 
 
 class Found:
@@ -47,11 +55,14 @@ class Found:
 class PostgresStore:
     """A connection to an index in Postgres. Each statement commits for itself outside a transaction."""
 
+    kept = " FOR UPDATE OF c"
+    unclaimed = " FOR UPDATE OF c SKIP LOCKED"
+
     def __init__(self, settings: Settings) -> None:
         assert settings.store is not None
         self.settings = settings
         with _reported():
-            self.connection = psycopg.connect(settings.store.get_secret_value(), autocommit=True, connect_timeout=10)
+            self.connection = psycopg.connect(settings.store.get_secret_value(), autocommit=True, **_PATIENCE)
         self._schema = sql.Identifier(settings.store_schema)
 
     @classmethod
@@ -70,18 +81,26 @@ class PostgresStore:
     @classmethod
     def for_reading(cls, settings: Settings) -> PostgresStore:
         """Open it read only. Raises IndexMissing, IndexMismatch, StoreUnavailable."""
-        with cls._opening(settings) as store:
-            store._enter()
-            if store.execute("SELECT to_regclass(?)", (f"{settings.store_schema}.meta",)).get is None:
-                raise IndexMissing(f"nothing is indexed in {store.place} yet. Run: cutaway index FOLDER")
-            found = store.execute("SELECT value FROM meta WHERE key = 'schema'").get
-            if found != str(SCHEMA_VERSION):
-                raise IndexMismatch(
-                    f"{store.place} has schema {found}; this version reads schema {SCHEMA_VERSION}. "
-                    "Run: cutaway index (the index is rebuilt from the files; nothing is embedded twice)."
-                )
+        with cls._current(settings) as store:
             store.connection.execute("SET default_transaction_read_only = on")
             return store
+
+    @classmethod
+    def for_working(cls, settings: Settings) -> PostgresStore:
+        """Open it to write into it as it is. Raises IndexMissing, IndexMismatch, StoreUnavailable."""
+        with cls._current(settings) as store:
+            for statement in _WORKING:
+                store.connection.execute(statement.encode())
+            return store
+
+    @classmethod
+    @contextmanager
+    def _current(cls, settings: Settings) -> Iterator[PostgresStore]:
+        """A connection to an index that is there, and of this version."""
+        with cls._opening(settings) as store:
+            store._enter()
+            store.require_current()
+            yield store
 
     @classmethod
     @contextmanager
@@ -105,6 +124,16 @@ class PostgresStore:
             yield
         finally:
             store.close()
+
+    def require_current(self) -> None:
+        if self.execute("SELECT to_regclass(?)", (f"{self.settings.store_schema}.meta",)).get is None:
+            raise IndexMissing(f"nothing is indexed in {self.place} yet. Run: cutaway index FOLDER")
+        found = self.execute("SELECT value FROM meta WHERE key = 'schema'").get
+        if found != str(SCHEMA_VERSION):
+            raise IndexMismatch(
+                f"{self.place} has schema {found}; this version reads schema {SCHEMA_VERSION}. "
+                "Run: cutaway index (the index is rebuilt from the files; nothing is embedded twice)."
+            )
 
     @property
     def place(self) -> str:
@@ -144,6 +173,10 @@ class PostgresStore:
             committed = True
         finally:
             self.effects.ended(committed)
+
+    def claiming(self) -> AbstractContextManager[None]:
+        """A transaction: claims end with it, and with the connection."""
+        return self.transaction()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -207,6 +240,6 @@ def _reported() -> Iterator[None]:
     """Errors of the connection as ours; of statements as they are."""
     try:
         yield
-    except psycopg.OperationalError as error:
+    except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction) as error:  # or it is a standby now
         said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise StoreUnavailable(f"Postgres did not answer: {said}") from None

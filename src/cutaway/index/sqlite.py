@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -31,6 +31,7 @@ class SqliteStore(apsw.Connection):
 
     settings: Settings
     home: Path
+    kept = unclaimed = ""  # there is one writer
 
     @cached_property
     def effects(self) -> Effects:
@@ -56,12 +57,7 @@ class SqliteStore(apsw.Connection):
         if not file.is_file():
             raise IndexMissing(f"nothing is indexed in {home} yet. Run: cutaway index FOLDER")
         store = cls._opened(home, settings, apsw.SQLITE_OPEN_READONLY)
-        found = store.pragma("user_version")
-        if found != SCHEMA_VERSION:
-            raise IndexMismatch(
-                f"{file} has schema {found}; this version reads schema {SCHEMA_VERSION}. "
-                "Run: cutaway index (the index is rebuilt from the files; nothing is embedded twice)."
-            )
+        store.require_current()
         store.execute(OCCURRENCES)
         store.execute("PRAGMA query_only = ON")
         return store
@@ -72,6 +68,14 @@ class SqliteStore(apsw.Connection):
         store.home, store.settings = home, settings
         store.set_busy_timeout(int(_BUSY_SECONDS * 1000))
         return store
+
+    def require_current(self) -> None:
+        found = self.pragma("user_version")
+        if found != SCHEMA_VERSION:
+            raise IndexMismatch(
+                f"{self.place} has schema {found}; this version reads schema {SCHEMA_VERSION}. "
+                "Run: cutaway index (the index is rebuilt from the files; nothing is embedded twice)."
+            )
 
     @property
     def place(self) -> str:
@@ -96,6 +100,10 @@ class SqliteStore(apsw.Connection):
             raise
         self.execute("COMMIT")
         self.effects.ended(committed=True)
+
+    def claiming(self) -> AbstractContextManager[None]:
+        """Nothing to do: there is one writer, and a transaction would keep it from all else."""
+        return nullcontext()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

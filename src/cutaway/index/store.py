@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutaway.config import Settings
+from cutaway.errors import UsageError
 from cutaway.index.effects import Effects
 from cutaway.index.sqlite import SqliteStore, alone_in
 from cutaway.model import NoteId
@@ -59,6 +60,10 @@ class Store(Protocol):
 
     settings: Settings
     """Those it was opened under."""
+    kept: str
+    """Ends a query whose rows, called ``c``, nobody else may change or claim until the transaction ends."""
+    unclaimed: str
+    """The same, without those that somebody else has: it waits for nobody."""
 
     @property
     def place(self) -> str:
@@ -74,12 +79,18 @@ class Store(Protocol):
     @property
     def in_transaction(self) -> bool: ...
 
+    def require_current(self) -> None:
+        """Raises IndexMissing, IndexMismatch where there is no index of this version (any more)."""
+
     def execute(self, statement: str, values: Any = ()) -> Rows: ...
 
     def executemany(self, statement: str, values: Iterable[Any]) -> Any: ...
 
     def transaction(self) -> AbstractContextManager[None]:
         """One write transaction: all of it or none. Raises IndexBusy."""
+
+    def claiming(self) -> AbstractContextManager[None]:
+        """What is claimed inside is nobody else's until the end."""
 
     def snapshot(self) -> AbstractContextManager[None]:
         """All reads inside see one state of the index, whatever is written meanwhile."""
@@ -114,6 +125,23 @@ def open_reader(home: Path, settings: Settings | None = None) -> Store:
     from cutaway.index.postgres import PostgresStore
 
     return PostgresStore.for_reading(chosen)
+
+
+def open_worker(settings: Settings) -> Store:
+    """An index in Postgres as it is, for one of several that write it at once. Raises UsageError where it is a file.
+
+    Raises IndexMissing, IndexMismatch, StoreUnavailable.
+    """
+    if settings.store is None:
+        raise UsageError(
+            "workers need an index in Postgres; this one is a file, which has one writer at a time: `cutaway index` "
+            "embeds there by itself. For workers, set store = 'postgresql://…' and vectors = 'pgvector'."
+        )
+    if settings.vectors == "exact":
+        raise UsageError("vectors = 'exact' are kept in a file. For workers, set vectors = 'pgvector'.")
+    from cutaway.index.postgres import PostgresStore
+
+    return PostgresStore.for_working(settings)
 
 
 def alone(home: Path, settings: Settings) -> AbstractContextManager[None]:

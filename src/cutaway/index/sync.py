@@ -147,8 +147,7 @@ def in_form(known: Mapping[str, Known], form: str, without_model: bool) -> dict[
 def embed_pending(projects: Sequence[Project], connection: Store, embedder: Embedder, progress: Progress) -> Embedding:
     """Embed every pending chunk of these projects, the shortest texts first, a batch and a transaction at a time.
 
-    A text that stands in several chunks is embedded once. A vector that is not finite or is zero
-    marks its chunks failed, and so does a text that the model refuses.
+    What workers have in hand is left to them.
     """
     manifest = Writer(connection).manifest
     with connection.transaction():
@@ -157,23 +156,45 @@ def embed_pending(projects: Sequence[Project], connection: Store, embedder: Embe
         mended = manifest.mend(space)
         if manifest.publish(projects, space) or adopted or mended:
             bump_generation(connection)
-    total, published, failed = manifest.count("pending", projects), 0, 0
-    while waiting := manifest.pending_texts(projects, _TEXTS_PER_TRANSACTION):
-        progress("embed", published + failed, total)
-        vectors, faults = embedded(embedder, [pending.text for pending in waiting])
-        keyed = zip(waiting, vectors, faults, strict=True)
-        sound = [(pending.text_hash, vector) for pending, vector, fault in keyed if fault is None]
-        broken = [(pending.text_hash, fault) for pending, fault in zip(waiting, faults, strict=True) if fault]
+    total, done = manifest.count("pending", projects), Embedding()
+    progress("embed", 0, total)
+    while batch := embed_batch(projects, connection, embedder, space):
+        done = Embedding(done.embedded + batch.embedded, done.failed + batch.failed)
+        progress("embed", sum(done), total)
+    settle(connection, space)
+    return done
+
+
+def embed_batch(projects: Sequence[Project], connection: Store, embedder: Embedder, space: Space) -> Embedding | None:
+    """Embed and publish some of what waits, the shortest texts first; None where there is nothing to be had.
+
+    Whoever does the same at the same time gets other texts. A text that stands in several chunks is embedded once.
+    A vector that is not finite or is zero marks its chunks failed, and so does a text that the model refuses.
+    """
+    manifest = Writer(connection).manifest
+    with connection.claiming():
+        waiting = manifest.claimed(projects, _TEXTS_PER_TRANSACTION) if manifest.keep(space) else []
+        if not waiting:
+            return None
+        known = manifest.cached(space.embedding, [pending.text_hash for pending in waiting])
+        new = [pending for pending in waiting if pending.text_hash not in known]
+        vectors, faults = embedded(embedder, [pending.text for pending in new])
+        keyed = [(pending.text_hash, vector) for pending, vector in zip(new, vectors, strict=True)]
+        broken = {key: fault for (key, _), fault in zip(keyed, faults, strict=True) if fault}
+        sound = [pending.text_hash for pending in waiting if pending.text_hash not in broken]
         with connection.transaction():
-            manifest.cache(embedder.identity, sound)
-            published += manifest.publish(projects, space, [text_hash for text_hash, _ in sound])
-            failed += sum(manifest.fail(projects, space, key, fault) for key, fault in broken)
+            manifest.cache(space.embedding, [(key, vector) for key, vector in keyed if key not in broken])
+            published = manifest.publish(projects, space, sound)
+            failed = sum(manifest.fail(projects, space, key, fault) for key, fault in broken.items())
             bump_generation(connection)
+        return Embedding(published, failed)
+
+
+def settle(connection: Store, space: Space) -> None:
+    """Let the home of vectors know that nothing more is coming now."""
     with connection.transaction():
-        if manifest.settle(space):
+        if Writer(connection).manifest.settle(space):
             bump_generation(connection)
-    progress("embed", published + failed, total)
-    return Embedding(published, failed)
 
 
 def _write_notes(run: _Run, paths: Sequence[str], report: Report, progress: Progress) -> None:
@@ -182,6 +203,7 @@ def _write_notes(run: _Run, paths: Sequence[str], report: Report, progress: Prog
     for batch in _batches(paths, run.files):
         prepared = list(_prepared(run, batch, report))
         with run.connection.transaction():
+            run.writer.hold(run.project, [*report.opted_out, *batch])
             removed = run.writer.remove_paths(run.project, report.opted_out)
             for draft in prepared:
                 run.writer.write(run.project, draft)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -81,7 +82,9 @@ class Writer:
         self._store.execute("UPDATE notes SET path = ?, form = '' WHERE id = ?", (path, note))
 
     def remove(self, notes: Iterable[NoteId]) -> None:
-        for note in notes:
+        gone = list(notes)
+        self.manifest.hold(gone)
+        for note in gone:
             self._clear(note)
             self._store.execute("DELETE FROM notes WHERE id = ?", (note,))
 
@@ -91,6 +94,11 @@ class Writer:
         held = [known[path].id for path in paths if path in known]
         self.remove(held)
         return len(held)
+
+    def hold(self, project: Project, paths: Sequence[str]) -> None:
+        """Keep what the index has at these paths from being embedded, in a transaction that will replace it."""
+        query = "SELECT id FROM notes WHERE project_id = ? AND path IN (SELECT value FROM json_each(?))"
+        self.manifest.hold(note for (note,) in self._store.execute(query, (project.id, json.dumps(list(paths)))))
 
     def write(self, project: Project, draft: Draft) -> None:
         """Put a note in place of what the index held at its path. Its chunks are pending."""

@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _index(commands)
     _watch(commands)
+    _worker(commands)
     _search(commands)
     inspect = commands.add_parser("inspect", help="look inside: notes as indexed, searches as executed")
     views = inspect.add_subparsers(title="views", metavar="VIEW", required=True)
@@ -61,6 +62,12 @@ def _watch(commands: _Parsers) -> None:
     command = _command(commands, "watch", "watch:run", "keep the index in line with your notes, until Ctrl-C")
     _chosen(command)
     command.add_argument("--no-embed", action="store_true", help="index words only; vectors can follow later")
+
+
+def _worker(commands: _Parsers) -> None:
+    command = _command(commands, "worker", "worker:run", "embed what waits in an index in Postgres, beside others")
+    _chosen(command)
+    command.add_argument("--once", action="store_true", help="end when nothing waits any more")
 
 
 def _search(commands: _Parsers) -> None:

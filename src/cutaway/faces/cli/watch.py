@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import json
-import signal
-import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
-from types import FrameType
 from typing import Any
 
 import apsw
-from rich.markup import escape
 
 from cutaway.config import Settings, load_settings
 from cutaway.errors import IndexBusy, IndexMismatch, RootMissing
 from cutaway.faces.cli import index
 from cutaway.faces.cli.index import Outcome, Work, brought_in_line, progress_bar
 from cutaway.faces.cli.prepare import home_of
-from cutaway.faces.cli.session import screen
+from cutaway.faces.cli.running import Telling, stopped_by_signals
 from cutaway.index.changes import changes
 from cutaway.index.projects import holds_notes, projects_of
-from cutaway.index.store import Store, alone, now, open_reader, open_writer
+from cutaway.index.store import Store, alone, open_reader, open_writer
 from cutaway.index.sync import Report
 from cutaway.index.watch import World, watch
 from cutaway.model import Problem, Project
@@ -36,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     """Watch until Ctrl-C or SIGTERM, which is how it is meant to end."""
     home, stop = home_of(options), Event()
     settings, telling = load_settings(home), Telling(options.json)
-    with suppress(KeyboardInterrupt), _stopped_by_signals(stop):
+    with suppress(KeyboardInterrupt), stopped_by_signals(stop):
         _make_current(home, settings)
         with _opened(home, settings) as connection:
             index.chosen_projects(connection, options.project)
@@ -44,32 +39,6 @@ def run(options: argparse.Namespace) -> int:
         watch(World(watching.projects, watching.changes, watching.holds, watching.update, stop.is_set))
     telling.line("stopped", "stopped; what was done is kept")
     return 0
-
-
-class Telling:
-    """What is said, a line each: for a person, or as JSON for a program."""
-
-    def __init__(self, as_json: bool) -> None:
-        self.as_json = as_json
-        self._last: dict[str, str] = {}
-
-    def line(self, event: str, words: str, **details: object) -> None:
-        """One line, at once. Without words, only a program is told."""
-        if self.as_json:
-            screen().out(json.dumps({"event": event, "time": now(), **(details or {"message": words})}))
-        elif words:
-            screen().print(f"[dim]{time.strftime('%H:%M:%S')}[/]  {escape(words)}", soft_wrap=True)
-        screen().file.flush()
-
-    def once(self, subject: str, event: str, words: str, **details: object) -> None:
-        """A line, unless it was the last one on this subject."""
-        if self._last.get(subject) != words:
-            self._last[subject] = words
-            self.line(event, words, **details)
-
-    def over(self, subject: str) -> bool:
-        """What was said on this subject holds no longer; returns whether anything was."""
-        return self._last.pop(subject, None) is not None
 
 
 class Watching:
@@ -183,20 +152,3 @@ def _opened(home: Path, settings: Settings) -> Iterator[Store]:
         yield connection
     finally:
         connection.close()
-
-
-@contextmanager
-def _stopped_by_signals(stop: Event) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end what runs inside; a second one does not disturb the ending."""
-
-    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        if not stop.is_set():
-            stop.set()
-            raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
