@@ -13,7 +13,7 @@ from cutaway.config import Settings
 from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing, ModelUnavailable, StoreUnavailable
 from cutaway.index.dialect import BESIDES, bound, statements, table_names, translated, typed
 from cutaway.index.postings import POSTINGS, Postings
-from cutaway.index.schema import DERIVED, LASTING, PROJECT_COLUMNS, SCHEMA_VERSION
+from cutaway.index.schema import DERIVED, LASTING, LASTING_TABLES, PROJECT_COLUMNS, SCHEMA_VERSION
 
 try:
     import psycopg
@@ -139,6 +139,21 @@ class PostgresStore:
     def lock(self, *name: object) -> None:
         self.execute("SELECT pg_advisory_xact_lock(?)", (_key(self.settings.store_schema, *name),))
 
+    def clear(self) -> None:
+        own = "schemaname = ? AND tablename ~ '^vectors_[0-9]+$'"
+        for (table,) in self.execute(f"SELECT tablename FROM pg_tables WHERE {own}", (self.settings.store_schema,)):
+            self.connection.execute(f"DROP TABLE {table}".encode())
+        self._derive()
+        for table in LASTING_TABLES:
+            others = " WHERE key <> 'schema'" if table == "meta" else ""
+            self.connection.execute(f"DELETE FROM {table}{others}".encode())
+
+    def number_on(self) -> None:
+        query = "SELECT table_name FROM information_schema.columns WHERE table_schema = ? AND is_identity = 'YES'"
+        for (table,) in self.execute(query, (self.settings.store_schema,)):
+            last = f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table} HAVING count(*) > 0"
+            self.connection.execute(last.encode())
+
     def faults(self) -> list[str]:
         """Postgres looks after its own files."""
         return []
@@ -166,14 +181,17 @@ class PostgresStore:
         self.execute("INSERT INTO meta VALUES ('cursor_key', ?) ON CONFLICT DO NOTHING", (secrets.token_hex(16),))
         if self.execute("SELECT value FROM meta WHERE key = 'schema'").get == str(SCHEMA_VERSION):
             return
-        for table in (*table_names(DERIVED), "postings"):
-            self.connection.execute(f"DROP TABLE IF EXISTS {table} CASCADE".encode())
-        for statement in (*statements(DERIVED), *BESIDES, *POSTINGS):
-            self.connection.execute(statement.encode())
+        self._derive()
         self.execute(
             "INSERT INTO meta VALUES ('schema', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             (str(SCHEMA_VERSION),),
         )
+
+    def _derive(self) -> None:
+        for table in (*table_names(DERIVED), "postings"):
+            self.connection.execute(f"DROP TABLE IF EXISTS {table} CASCADE".encode())
+        for statement in (*statements(DERIVED), *BESIDES, *POSTINGS):
+            self.connection.execute(statement.encode())
 
 
 def _key(*name: object) -> int:
