@@ -56,6 +56,10 @@ class IndexMismatch(CutawayError):
     """The index was built with another schema or another model than the one in use."""
 
 
+class IndexUnfinished(CutawayError):
+    """The index is a copy that was not finished."""
+
+
 class ModelUnavailable(CutawayError):
     """A model's files or packages are not installed, or not the ones we know; or nobody answers at its address."""
 

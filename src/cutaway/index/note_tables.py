@@ -31,6 +31,11 @@ class Draft(NamedTuple):
     """The date of its file."""
 
 
+def row_terms(note: Note) -> list[tuple[Row, Fields]]:
+    """Each row of a note with its terms, field by field, as the lexical index is fed with them."""
+    return [(row, Fields(*map(note_terms, row.fields))) for row in note.rows]  # type: ignore[arg-type]
+
+
 class NoteTables:
     """The tables that hold what a note is made of. The vectors of its chunks are another's."""
 
@@ -42,7 +47,7 @@ class NoteTables:
         """Write a note under the id it had, or a new one. What the tables held of it was cleared before."""
         note = draft.note
         identity = NoteId(held or self._free("notes", "id", f"{project.name}\0{note.path}"))
-        analyzed = [(row, Fields(*map(note_terms, row.fields))) for row in note.rows]  # type: ignore[arg-type]
+        analyzed = row_terms(note)
         language = language_of(analyzed[0][1].body)
         text = note.frontmatter.text
         self._store.execute("DELETE FROM notes WHERE id = ?", (identity,))

@@ -14,7 +14,7 @@ from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing, ModelUnavaila
 from cutaway.index.dialect import BESIDES, bound, statements, table_names, translated, typed
 from cutaway.index.effects import Effects
 from cutaway.index.postings import POSTINGS, Postings
-from cutaway.index.schema import DERIVED, LASTING, PROJECT_COLUMNS, SCHEMA_VERSION
+from cutaway.index.schema import DERIVED, LASTING, LASTING_TABLES, PROJECT_COLUMNS, SCHEMA_VERSION
 
 try:
     import psycopg
@@ -187,6 +187,21 @@ class PostgresStore:
     def lock(self, *name: object) -> None:
         self.execute("SELECT pg_advisory_xact_lock(?)", (_key(self.settings.store_schema, *name),))
 
+    def clear(self) -> None:
+        own = "schemaname = ? AND tablename ~ '^vectors_[0-9]+$'"
+        for (table,) in self.execute(f"SELECT tablename FROM pg_tables WHERE {own}", (self.settings.store_schema,)):
+            self.connection.execute(f"DROP TABLE {table}".encode())
+        self._derive()
+        for table in LASTING_TABLES:
+            others = " WHERE key <> 'schema'" if table == "meta" else ""
+            self.connection.execute(f"DELETE FROM {table}{others}".encode())
+
+    def number_on(self) -> None:
+        query = "SELECT table_name FROM information_schema.columns WHERE table_schema = ? AND is_identity = 'YES'"
+        for (table,) in self.execute(query, (self.settings.store_schema,)):
+            last = f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table} HAVING count(*) > 0"
+            self.connection.execute(last.encode())
+
     def faults(self) -> list[str]:
         """Postgres looks after its own files."""
         return []
@@ -215,6 +230,14 @@ class PostgresStore:
         self.execute("INSERT INTO meta VALUES ('cursor_key', ?) ON CONFLICT DO NOTHING", (secrets.token_hex(16),))
         if self.execute("SELECT value FROM meta WHERE key = 'schema'").get == str(SCHEMA_VERSION):
             return
+        self._derive()
+        self.execute(
+            "INSERT INTO meta VALUES ('schema', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (str(SCHEMA_VERSION),),
+        )
+
+    def _derive(self) -> None:
+        """All that is derived, made anew and empty."""
         # Spaces are numbered anew: what an old one held would be taken for a new one's.
         spaces = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename ~ '^vectors_[0-9]+'"
         vectors = [table for (table,) in self.execute(spaces)]
@@ -223,10 +246,6 @@ class PostgresStore:
             self.connection.execute(drop.format(self._schema, sql.Identifier(table)))
         for statement in (*statements(DERIVED), *BESIDES, *POSTINGS):
             self.connection.execute(statement.encode())
-        self.execute(
-            "INSERT INTO meta VALUES ('schema', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            (str(SCHEMA_VERSION),),
-        )
 
 
 def _key(*name: object) -> int:

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS embeddings (
 );
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
+LASTING_TABLES = ("projects", "identities", "embeddings", "meta")
 # Lasting tables are never made anew, so what they gained since their first version is added to those that lack it.
 PROJECT_COLUMNS = {
     "settings": "TEXT NOT NULL DEFAULT '{}'",

@@ -16,7 +16,15 @@ from cutaway.config import Settings
 from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing
 from cutaway.index.effects import Effects
 from cutaway.index.fts5 import Fts5
-from cutaway.index.schema import DERIVED, DERIVED_TABLES, LASTING, OCCURRENCES, PROJECT_COLUMNS, SCHEMA_VERSION
+from cutaway.index.schema import (
+    DERIVED,
+    DERIVED_TABLES,
+    LASTING,
+    LASTING_TABLES,
+    OCCURRENCES,
+    PROJECT_COLUMNS,
+    SCHEMA_VERSION,
+)
 
 _BUSY_SECONDS = 5.0
 
@@ -116,6 +124,14 @@ class SqliteStore(apsw.Connection):
     def lock(self, *name: object) -> None:
         """Nothing to do: there is one writer."""
 
+    def clear(self) -> None:
+        self._derive()
+        for table in LASTING_TABLES:
+            self.execute(f"DELETE FROM {table}")
+
+    def number_on(self) -> None:
+        """Nothing to do: a new row's number is one more than the highest."""
+
     def faults(self) -> list[str]:
         """What SQLite finds wrong with the file, the lexical index included."""
         return [fault for (fault,) in self.execute("PRAGMA integrity_check") if fault != "ok"]
@@ -141,20 +157,21 @@ class SqliteStore(apsw.Connection):
                 self.execute(f"ALTER TABLE projects ADD COLUMN {name} {kind}")
         self.execute("INSERT INTO meta VALUES ('cursor_key', ?) ON CONFLICT DO NOTHING", (secrets.token_hex(16),))
         if self.pragma("user_version") != SCHEMA_VERSION:
-            self._drop_vectors()
-            for table in DERIVED_TABLES:
-                self.execute(f"DROP TABLE IF EXISTS {table}")
-            self.execute(DERIVED)
+            self._derive()
             self.pragma("user_version", SCHEMA_VERSION)
             self.execute(
                 "INSERT INTO meta (key, value) VALUES ('generation', '1') ON CONFLICT (key)"
                 " DO UPDATE SET value = CAST(CAST(meta.value AS BIGINT) + 1 AS TEXT)"
             )
 
-    def _drop_vectors(self) -> None:
-        from cutaway.index.sqlite_vec import drop_tables  # only where a schema changed
+    def _derive(self) -> None:
+        """All that is derived, made anew and empty."""
+        from cutaway.index.sqlite_vec import drop_tables  # only where tables are made anew
 
         drop_tables(self)
+        for table in DERIVED_TABLES:
+            self.execute(f"DROP TABLE IF EXISTS {table}")
+        self.execute(DERIVED)
 
 
 @contextmanager

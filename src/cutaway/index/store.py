@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutaway.config import Settings
-from cutaway.errors import UsageError
+from cutaway.errors import IndexUnfinished, UsageError
 from cutaway.index.effects import Effects
 from cutaway.index.sqlite import SqliteStore, alone_in
 from cutaway.model import NoteId
@@ -98,6 +98,12 @@ class Store(Protocol):
     def lock(self, *name: object) -> None:
         """Keep others from changing what goes by this name until the transaction ends."""
 
+    def clear(self) -> None:
+        """Leave nothing but empty tables. Belongs into a transaction."""
+
+    def number_on(self) -> None:
+        """Let new rows have numbers after those that rows were written with."""
+
     def faults(self) -> list[str]:
         """What the engine finds wrong with the index."""
 
@@ -107,24 +113,44 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
-def open_writer(home: Path, settings: Settings | None = None) -> Store:
-    """The index of *home*, created or rebuilt to the current schema where needed."""
+def open_writer(home: Path, settings: Settings | None = None, unfinished: bool = False) -> Store:
+    """The index of *home*, created or rebuilt to the current schema where needed.
+
+    Raises IndexUnfinished, unless an *unfinished* copy will do.
+    """
     chosen = settings or Settings.model_validate({})
     if chosen.store is None:
-        return SqliteStore.for_writing(home, chosen)
+        return _finished(SqliteStore.for_writing(home, chosen), unfinished)
     from cutaway.index.postgres import PostgresStore  # only where it is used
 
-    return PostgresStore.for_writing(chosen)
+    return _finished(PostgresStore.for_writing(chosen), unfinished)
 
 
-def open_reader(home: Path, settings: Settings | None = None) -> Store:
-    """The index of *home*, read only. Raises IndexMissing, IndexMismatch."""
+def open_reader(home: Path, settings: Settings | None = None, unfinished: bool = False) -> Store:
+    """The index of *home*, read only. Raises IndexMissing, IndexMismatch; IndexUnfinished as a writer does."""
     chosen = settings or Settings.model_validate({})
     if chosen.store is None:
-        return SqliteStore.for_reading(home, chosen)
+        return _finished(SqliteStore.for_reading(home, chosen), unfinished)
     from cutaway.index.postgres import PostgresStore
 
-    return PostgresStore.for_reading(chosen)
+    return _finished(PostgresStore.for_reading(chosen), unfinished)
+
+
+def copied_from(store: Store) -> str | None:
+    """Of which index this is a copy that was not finished; None where it is whole."""
+    place: str | None = store.execute("SELECT value FROM meta WHERE key = 'migrating'").get
+    return place
+
+
+def _finished(store: Store, unfinished: bool) -> Store:
+    source = None if unfinished else copied_from(store)
+    if source is None:
+        return store
+    place = store.place
+    store.close()
+    raise IndexUnfinished(
+        f"{place} is a copy of {source} that was not finished. Use that index, and run cutaway migrate again."
+    )
 
 
 def open_worker(settings: Settings) -> Store:
@@ -141,7 +167,7 @@ def open_worker(settings: Settings) -> Store:
         raise UsageError("vectors = 'exact' are kept in a file. For workers, set vectors = 'pgvector'.")
     from cutaway.index.postgres import PostgresStore
 
-    return PostgresStore.for_working(settings)
+    return _finished(PostgresStore.for_working(settings), unfinished=False)
 
 
 def alone(home: Path, settings: Settings) -> AbstractContextManager[None]:

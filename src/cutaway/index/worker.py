@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import NamedTuple, Protocol
 
-from cutaway.errors import IndexMismatch, IndexMissing, StoreUnavailable, VectorsUnavailable
+from cutaway.errors import IndexMismatch, IndexMissing, IndexUnfinished, StoreUnavailable, VectorsUnavailable
 from cutaway.index.store import Store
 from cutaway.index.sync import Embedding, embed_batch, settle
 from cutaway.index.vectors import Space
@@ -22,7 +22,7 @@ IDLE_SECONDS = 2.0
 LONGEST_PAUSE_SECONDS = 30.0
 """Between two attempts to reach an index that does not answer."""
 
-_PASSING = (StoreUnavailable, VectorsUnavailable, IndexMissing, IndexMismatch)
+_PASSING = (StoreUnavailable, VectorsUnavailable, IndexMissing, IndexMismatch, IndexUnfinished)
 
 
 class World(Protocol):

@@ -45,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     _inspect_stale(views)
     add_evaluation(commands, _command, _scope)
     _upkeep(commands)
+    _migrate(commands)
     _projects(commands)
     return top
 
@@ -119,6 +120,15 @@ def _upkeep(commands: _Parsers) -> None:
     doctor = _command(commands, "doctor", "upkeep:doctor", "check files and index, and say how to mend what is wrong")
     for command in (status, doctor):
         _scope(command)
+
+
+def _migrate(commands: _Parsers) -> None:
+    command = _command(commands, "migrate", "migrate:run", "copy the index to another store; nothing is embedded")
+    command.add_argument("--to", required=True, metavar="STORE", help="a postgresql:// address, or `file`")
+    command.add_argument("--schema", metavar="NAME", help="the schema there (default: cutaway)")
+    said = "the vector home there (default: the one in use where it can be, else the store's own)"
+    command.add_argument("--vectors", metavar="NAME", help=said)
+    command.add_argument("--replace", action="store_true", help="replace an index that is there already")
 
 
 def _inspect_why(views: _Parsers) -> None:

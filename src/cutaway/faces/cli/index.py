@@ -24,7 +24,13 @@ from cutaway.index.writer import Writer
 from cutaway.model import Project
 from cutaway.models.embedder import Embedder, named_embedder
 
-_STEPS = {"scan": "reading the folder", "index": "indexing notes", "embed": "embedding passages", "search": "searching"}
+_STEPS = {
+    "scan": "reading the folder",
+    "index": "indexing notes",
+    "embed": "embedding passages",
+    "search": "searching",
+    "copy": "copying",
+}
 
 
 class Work(NamedTuple):
