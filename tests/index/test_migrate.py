@@ -165,11 +165,11 @@ def _stopped(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_an_index_is_replaced_only_when_asked(indexed: Path, vault: Path, there: Settings) -> None:
-    """What it held before is then gone, its vectors too, even of another size."""
-    index_vault(
-        indexed, write_vault(vault.parent / "other", {"o.md": "Other."}), HashEmbedder("big", 64), there, "other"
-    )
+@pytest.mark.parametrize("dimension", [32, 64])
+def test_an_index_is_replaced_only_when_asked(indexed: Path, vault: Path, there: Settings, dimension: int) -> None:
+    """What it held before is then gone, its vectors too, whatever their size."""
+    other = write_vault(vault.parent / "other", {"other.md": "Other."})
+    index_vault(indexed, other, HashEmbedder(dimension=dimension), there)
     before = held(indexed, there)
     with pytest.raises(UsageError, match="--replace"):
         migrate(indexed, FILE, there, quiet)
@@ -177,6 +177,8 @@ def test_an_index_is_replaced_only_when_asked(indexed: Path, vault: Path, there:
 
     migrate(indexed, FILE, there, quiet, replace=True)
     assert held(indexed, FILE) == held(indexed, there)
+    with opened(indexed, there) as reader:
+        assert (0, 0) == reader.vector_faults()
 
 
 def test_an_unfinished_copy_of_another_index_is_not_taken_over(
