@@ -74,7 +74,7 @@ def _limit(size: int, rows: np.ndarray, queries: list[Vector]) -> None:
     spent = []
     for _ in queries:
         start = perf_counter()
-        stored.view(np.uint16).sum(dtype=np.uint64)
+        stored.view(np.uint64).sum()
         spent.append(perf_counter() - start)
     median = 1000 * statistics.median(spent)
     print(f"{size:>8,}  {'(reading it once)':<20}{'':>8}{stored.nbytes / 1e6:>7.0f}{median:>11.1f}")

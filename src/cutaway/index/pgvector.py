@@ -242,9 +242,11 @@ class PgVectorIndex:
                 " installed and run CREATE EXTENSION vector as its administrator, or set vectors = 'exact'."
             ) from None
         if tuple(map(int, version.split(".")[:2])) < (0, 8) or not visible:
+            way = "UPDATE" if visible else "SET SCHEMA public"
             raise SettingsError(
                 f"vectors = 'pgvector' needs the PostgreSQL extension `vector`, 0.8 or later, in a schema of the "
-                f"search_path; found {version}. Run ALTER EXTENSION vector UPDATE, or set vectors = 'exact'."
+                f"search_path; found {version}{'' if visible else ' in another'}. "
+                f"Run ALTER EXTENSION vector {way}, or set vectors = 'exact'."
             )
 
     # Asking
