@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -117,11 +117,15 @@ class PostgresStore:
     @contextmanager
     def alone(cls, settings: Settings) -> Iterator[None]:
         """Hold the writers' lock, on any machine. Raises IndexBusy."""
-        store = cls(settings)
+        store, name = cls(settings), (_key(settings.store_schema, "alone"),)
         try:
-            if not store.execute("SELECT pg_try_advisory_lock(?)", (_key(settings.store_schema, "alone"),)).get:
+            if not store.execute("SELECT pg_try_advisory_lock(?)", name).get:
                 raise IndexBusy("another `cutaway index` is running on this index. Wait for it to end.")
-            yield
+            try:
+                yield
+            finally:  # the server would let go by itself, but only once it notices that the connection is gone
+                with suppress(StoreUnavailable):
+                    store.execute("SELECT pg_advisory_unlock(?)", name)
         finally:
             store.close()
 
