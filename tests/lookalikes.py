@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from builders import HashEmbedder, index_vault, write_vault
+from cutaway.config import load_settings
 from cutaway.index import store
+from cutaway.index.homes import home as home_named
 from cutaway.index.note_tables import NoteTables
 from cutaway.index.state import Judgment, Judgments
 from cutaway.index.store import open_writer
@@ -64,21 +66,28 @@ def _beside(tables: NoteTables, table: str, column: str, name: str) -> int:
     return wanted
 
 
-def built(folder: Path, scope: Collection[str]) -> Homes:
-    """The projects on disk and indexed twice, as they lie in a home after some use: notes pending, failed, changed."""
+def built(folder: Path, scope: Collection[str], config: str = "") -> Homes:
+    """The projects on disk and indexed twice, as they lie in a home after some use: notes pending, failed, changed.
+
+    *config* is what stands in either home's config.toml, HOME being its folder and SCHEMA a name of its own.
+    """
     homes = Homes(folder / "home_with_every_one", folder / "home_with_only_some", folder / "vaults")
+    for home in (homes.all, homes.alone):
+        home.mkdir()
+        text = config.replace("HOME", str(home)).replace("SCHEMA", home.name)
+        (home / "config.toml").write_text(text, encoding="utf-8")
     for name in PROJECTS:
         secret = "" if name in scope else MARKER
         write_vault(homes.vaults / name, {**_shared(), **(_secret() if secret else _own())})
     for home, names in ((homes.all, PROJECTS), (homes.alone, tuple(name for name in PROJECTS if name in scope))):
         for name in names:
-            index_vault(home, homes.vaults / name, Failing())
+            index_vault(home, homes.vaults / name, Failing(), load_settings(home))
     for name in PROJECTS:
         late = f"late {'' if name in scope else MARKER}.md"
         write_vault(homes.vaults / name, {late: f"Bread that waits for its vector {late}"})
     for home, names in ((homes.all, PROJECTS), (homes.alone, tuple(name for name in PROJECTS if name in scope))):
         for name in names:
-            index_vault(home, homes.vaults / name)
+            index_vault(home, homes.vaults / name, settings=load_settings(home))
             Judgments(home).keep(_judged(name, name in scope))
     for name in PROJECTS:
         mark = "" if name in scope else MARKER
@@ -90,8 +99,9 @@ def built(folder: Path, scope: Collection[str]) -> Homes:
 
 def _damage(home: Path, projects: list[str]) -> None:
     """In these projects, a vector without a ready chunk, a ready chunk without a vector, one of another model."""
-    connection = open_writer(home)
-    connection.execute(f"INSERT INTO spaces (embedding, home, dimension) VALUES ('{MARKER}/1', 'exact-f16/v1', 32)")
+    settings = load_settings(home)
+    connection, kept = open_writer(home, settings), home_named(settings.vectors).identity
+    connection.execute(f"INSERT INTO spaces (embedding, home, dimension) VALUES ('{MARKER}/1', '{kept}', 32)")
     for name in projects:
         for which, state, change in (
             ("min", "ready", "state = 'pending'"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from cutaway.errors import SettingsError
 
@@ -110,6 +110,13 @@ class Settings(BaseModel):
     rerank_key: SecretStr | None = Field(None, description="Its key, sent as a bearer token.")
     rerank_timeout: float = Field(10.0, gt=0, le=600, description="Seconds the endpoint may take.")
     rerank_cache: int = Field(20_000, ge=0, le=1_000_000, description="How many of its scores are remembered.")
+
+    @field_validator("store")
+    @classmethod
+    def _is_an_address(cls, store: SecretStr | None) -> SecretStr | None:
+        if store is not None and not store.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise ValueError("write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or leave it out for a file")
+        return store
 
 
 AT_INDEXING = ("chunk_chars", "context_line")

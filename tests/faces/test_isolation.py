@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import zip_longest
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from builders import Cutaway, Ran, opened
 from lookalikes import MARKER, Homes, built, timeless
+from postgres import made_database
 
 World = tuple[Homes, list[str]]
 WORLDS = {"ids side by side": ("mine",), "the middle one": ("other",), "two": ("mine", "third")}
@@ -81,8 +83,8 @@ def told(ran: Ran, homes: Homes) -> Ran:
     """Where the index lies and how large its file is are of the whole index; a cursor is signed and so never equal."""
 
     def same(text: str) -> str:
-        text = text.replace(str(homes.alone), str(homes.all))
-        text = re.sub(r"(?<=index\.sqlite  )[0-9.]+ MB|(?<=\"bytes\": )\d+(?=,\n  \"in_use\")", "…", text)
+        text = text.replace(str(homes.alone), str(homes.all)).replace(homes.alone.name, homes.all.name)
+        text = re.sub(r"(?m)(?<=  )[0-9.]+ MB$|(?<=\"bytes\": )\d+(?=,\n  \"in_use\")", "…", text)
         return re.sub(r'(?<="cursor": )"[^"]+"', "…", text)
 
     return Ran(ran.code, same(ran.out), same(ran.err))
@@ -93,6 +95,34 @@ def test_a_scope_is_all_there_is(cutaway: Cutaway, world: World, as_json: tuple[
     """Byte for byte, errors and exit codes too, what an index says that holds these projects only."""
     homes, scope = world
     leaks = [leak for command in COMMANDS if (leak := leaked(cutaway, homes, *command, *scope, *as_json))]
+
+    assert not leaks, "\n".join(map(str, leaks))
+
+
+PLACES = {
+    "sqlite-vec": 'vectors = "sqlite-vec"',
+    "Postgres, pgvector": 'store = "STORE"\nstore_schema = "SCHEMA"\nvectors = "pgvector"',
+    "Postgres, HNSW": 'store = "STORE"\nstore_schema = "SCHEMA"\nvectors = "pgvector"\npgvector_exact_below = 0',
+    "milvus": 'vectors = "milvus"\nmilvus_timeout = 300',
+}
+"""Where else an index and its vectors can be, as config.toml has it."""
+
+
+@pytest.fixture(scope="module", params=PLACES)
+def elsewhere(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """The same two homes, kept in another place."""
+    config = PLACES[request.param]
+    with timeless(side_by_side=False), ExitStack() as stack:
+        if "STORE" in config:
+            config = config.replace("STORE", stack.enter_context(made_database(request.getfixturevalue("postgres"))))
+        yield built(tmp_path_factory.mktemp("w"), ("mine",), config), ["-p", "mine"]
+
+
+@pytest.mark.slow
+def test_a_scope_is_all_there_is_wherever_it_is_kept(cutaway: Cutaway, elsewhere: World) -> None:
+    """Whatever asks the vectors, the words or the tables: byte for byte what an index says that holds nothing else."""
+    homes, scope = elsewhere
+    leaks = [leak for command in COMMANDS if (leak := leaked(cutaway, homes, *command, *scope))]
 
     assert not leaks, "\n".join(map(str, leaks))
 

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from cutaway.errors import SettingsError
 from cutaway.index.homes import Opening
 from cutaway.index.vectors import Nearest, Record, Vector, at_length_one, check_vectors, ranked
 from cutaway.model import ChunkId
@@ -33,6 +35,11 @@ class ExactIndex:
     identity = "exact-f16/v1"
 
     def __init__(self, opening: Opening) -> None:
+        if not isinstance(opening.database, apsw.Connection):
+            raise SettingsError(
+                "vectors = 'exact' keeps them in the index's own file, and this index is in Postgres: "
+                "set vectors = 'pgvector', or 'milvus' with milvus_uri."
+            )
         self._connection = opening.database
         self._space = opening.space
         self._scope = np.array(sorted(opening.scope), np.int32)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from cutaway.config import Settings
 from cutaway.errors import SettingsError
+from cutaway.index.store import Store
 from cutaway.index.vectors import Space, VectorIndex
 
 GROUP = "cutaway.vector_homes"
@@ -25,7 +26,7 @@ _BUILT_IN = {
 class Opening(NamedTuple):
     """All that a home may need to open the vectors of one space, for one scope."""
 
-    database: Any
+    database: Store
     """The store's own connection; homes in the same database write in its transaction."""
     space: Space
     scope: Collection[int]

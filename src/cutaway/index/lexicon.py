@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutaway.index.schema import FIELD_COLUMNS
-from cutaway.index.store import Store
+from cutaway.index.store import Ints, Store
 from cutaway.model import KINDS, RowId
 from cutaway.notes.analyzer import Term
-
-Ints = NDArray[np.int64]
 
 
 class Postings(NamedTuple):

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from cutaway.config import Settings
-from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing, ModelUnavailable, StoreUnavailable
+from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing, ModelUnavailable, SettingsError, StoreUnavailable
 from cutaway.index.dialect import BESIDES, bound, statements, table_names, translated, typed
 from cutaway.index.effects import Effects
 from cutaway.index.postings import POSTINGS, Postings
@@ -61,8 +61,14 @@ class PostgresStore:
     def __init__(self, settings: Settings) -> None:
         assert settings.store is not None
         self.settings = settings
-        with _reported():
-            self.connection = psycopg.connect(settings.store.get_secret_value(), autocommit=True, **_PATIENCE)
+        try:
+            with _reported():
+                self.connection = psycopg.connect(settings.store.get_secret_value(), autocommit=True, **_PATIENCE)
+        except psycopg.ProgrammingError:  # its own words repeat the address, and with it the password
+            raise SettingsError(
+                "store is no address that PostgreSQL understands. Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE; "
+                "signs such as @ or / in a password are written as %40 or %2F."
+            ) from None
         self._schema = sql.Identifier(settings.store_schema)
 
     @classmethod
@@ -260,9 +266,11 @@ def _key(*name: object) -> int:
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    """Errors of the connection as ours; of statements as they are."""
+    """Errors of the connection, and what the server does not allow, as ours; those of statements as they are."""
     try:
         yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreUnavailable(f"Postgres does not allow it: {error.diag.message_primary}") from None
     except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction) as error:  # or it is a standby now
         said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise StoreUnavailable(f"Postgres did not answer: {said}") from None

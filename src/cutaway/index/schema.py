@@ -33,6 +33,12 @@ PROJECT_COLUMNS = {
     "trusted": "TEXT",
 }
 
+COUNT_CHANGE = (
+    "INSERT INTO meta (key, value) VALUES ('generation', '1') ON CONFLICT (key)"
+    " DO UPDATE SET value = CAST(CAST(meta.value AS BIGINT) + 1 AS TEXT)"
+)
+"""Makes the index's generation the next one."""
+
 OCCURRENCES = "CREATE VIRTUAL TABLE temp.occurrences USING fts5vocab (main, lexical, instance)"
 """Every place of every term, as a reader sees the lexical index. Belongs to the connection, not to the file."""
 

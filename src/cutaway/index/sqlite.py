@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import Path
 
 import apsw
-from filelock import FileLock, Timeout
 
 from cutaway.config import Settings
 from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing
 from cutaway.index.effects import Effects
 from cutaway.index.fts5 import Fts5
 from cutaway.index.schema import (
+    COUNT_CHANGE,
     DERIVED,
     DERIVED_TABLES,
     LASTING,
@@ -159,10 +159,7 @@ class SqliteStore(apsw.Connection):
         if self.pragma("user_version") != SCHEMA_VERSION:
             self._derive()
             self.pragma("user_version", SCHEMA_VERSION)
-            self.execute(
-                "INSERT INTO meta (key, value) VALUES ('generation', '1') ON CONFLICT (key)"
-                " DO UPDATE SET value = CAST(CAST(meta.value AS BIGINT) + 1 AS TEXT)"
-            )
+            self.execute(COUNT_CHANGE)
 
     def _derive(self) -> None:
         """All that is derived, made anew and empty."""
@@ -177,6 +174,8 @@ class SqliteStore(apsw.Connection):
 @contextmanager
 def alone_in(home: Path) -> Iterator[None]:
     """Hold the writers' lock of a home: two syncs at once would embed everything twice. Raises IndexBusy."""
+    from filelock import FileLock, Timeout  # a search does without
+
     home.mkdir(parents=True, exist_ok=True)
     lock = FileLock(home / "index.lock", timeout=0)
     try:

@@ -1,7 +1,7 @@
 """The store: one schema and one set of statements, in SQLite or in Postgres.
 
 Statements are written in what both understand, with ``?`` for a value and
-``IN (SELECT value FROM json_each(?))`` for a JSON list of them; `postgres.py` says the rest in its own dialect.
+``IN (SELECT value FROM json_each(?))`` for a JSON list of them; `dialect.py` says them as Postgres does.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cutaway.config import Settings
 from cutaway.errors import IndexUnfinished, UsageError
 from cutaway.index.effects import Effects
+from cutaway.index.schema import COUNT_CHANGE
 from cutaway.index.sqlite import SqliteStore, alone_in
 from cutaway.model import NoteId
 
@@ -186,10 +187,7 @@ def generation(store: Store) -> int:
 
 def bump_generation(store: Store) -> None:
     """Count one more change, inside the transaction that makes it."""
-    store.execute(
-        "INSERT INTO meta (key, value) VALUES ('generation', '1') ON CONFLICT (key)"
-        " DO UPDATE SET value = CAST(CAST(meta.value AS BIGINT) + 1 AS TEXT)"
-    )
+    store.execute(COUNT_CHANGE)
 
 
 def now() -> str:

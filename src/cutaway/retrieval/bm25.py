@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cutaway.index.lexicon import Ints, Lexicon, Postings, distinct
+from cutaway.index.lexicon import Lexicon, Postings, distinct
 from cutaway.index.schema import FIELD_COLUMNS
+from cutaway.index.store import Ints
 from cutaway.model import ENTITY, KINDS, RowId
 from cutaway.notes.analyzer import Term
 from cutaway.retrieval.tracing import InField, Scored
