@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from pytest import MonkeyPatch
 
 from cutaway.config import Settings
 from cutaway.index.choices import store_choice
@@ -21,6 +22,7 @@ from cutaway.index.store import open_reader, open_writer
 from cutaway.index.sync import Embedding, Report, embed_pending, sync
 from cutaway.index.writer import Writer
 from cutaway.models.embedder import Embedder, Vectors
+from cutaway.notes import files
 from cutaway.notes.analyzer import Term
 from cutaway.retrieval.bm25 import Weighting
 from cutaway.retrieval.pipeline import Answer, search
@@ -143,6 +145,18 @@ def write_vault(folder: Path, notes: Mapping[str, str | bytes]) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
     return folder
+
+
+def refuse_listing(folder: Path, monkeypatch: MonkeyPatch) -> None:
+    """Make one folder unlistable, which permissions cannot do for every user who runs tests."""
+    scandir = files.os.scandir
+
+    def refusing(place: Path) -> object:
+        if Path(place) == folder:
+            raise PermissionError(13, "Permission denied")
+        return scandir(place)
+
+    monkeypatch.setattr(files.os, "scandir", refusing)
 
 
 def index_vault(

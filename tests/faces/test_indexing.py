@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +10,9 @@ from pathlib import Path
 import pytest
 from pytest import MonkeyPatch
 
-from builders import Cutaway, HashEmbedder, manifest, write_vault
+from builders import Cutaway, HashEmbedder, manifest, refuse_listing, write_vault
 from cutaway.errors import BadVector, ModelUnavailable
 from cutaway.faces.cli import index
-from cutaway.notes import files
 
 
 @pytest.fixture
@@ -83,18 +81,7 @@ def emptied(root: Path, _: MonkeyPatch) -> None:
     root.mkdir()
 
 
-def forbidden(root: Path, monkeypatch: MonkeyPatch) -> None:
-    scandir = os.scandir
-
-    def refusing(place: Path) -> object:
-        if Path(place) == root:
-            raise PermissionError(13, "Permission denied")
-        return scandir(place)
-
-    monkeypatch.setattr(files.os, "scandir", refusing)
-
-
-WAYS = pytest.mark.parametrize("fail", [missing, a_file, a_dead_link, emptied, forbidden])
+WAYS = pytest.mark.parametrize("fail", [missing, a_file, a_dead_link, emptied, refuse_listing])
 Way = Callable[[Path, MonkeyPatch], None]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_postgres import NOTES as SHARED
 
 from builders import HashEmbedder, ask, index_vault, opened, write_vault
 from cutaway.config import Settings
@@ -20,13 +21,8 @@ from cutaway.index.writer import Writer
 from cutaway.retrieval.pipeline import Answer
 
 NOTES = {
-    "bread.md": "---\ntitle: Bread\ntags: [food, baking/bread]\nrating: 3\n---\n# Bread\n\nBread needs salt and time.\n"
-    "\n- [fact] Bread rises #yeast\n- needs [[Rye]]\n",
-    "rye.md": "# Rye\n\nRye is a dense bread; salt it.\n",
-    "folder/Zebra.md": "Stripes and stripes. C++ and café.",
-    "folder/apple.md": "An apple a day. 我喜欢成语接龙",
+    **{path: SHARED[path] for path in ("bread.md", "rye.md", "folder/Zebra.md", "folder/apple.md", "empty.md")},
     "broken.md": "---\ntitle: [\n---\nBroken frontmatter, sound bread.",
-    "empty.md": "",
 }
 QUERIES = (
     *((query, ()) for query in ("salt", "bread salt", '"dense bread"', "str*", "bread -apple", "tag:food", "café")),

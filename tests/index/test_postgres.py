@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 
-from builders import ask, index_vault, opened, paths, write_vault
-from cutaway.config import Settings
-from cutaway.errors import IndexBusy, IndexMissing, StoreUnavailable
+from builders import HashEmbedder, ask, index_vault, opened, paths, write_vault
+from cutaway.config import Settings, load_settings
+from cutaway.errors import IndexBusy, IndexMissing, SettingsError, StoreUnavailable
 from cutaway.index.postgres import PostgresStore
 from cutaway.index.store import alone, open_reader, open_writer
+from postgres import run
 
 NOTES = {
     "bread.md": "---\ntitle: Bread\ntags: [food, baking/bread]\nrating: 3\n---\n# Bread\n\nBread needs salt and time.\n"
@@ -241,3 +243,47 @@ def test_means_do_not_lose_what_two_writers_add(home: Path, database: str) -> No
     store.close()
 
     assert ([1.0] * 4, 100) == (mean.tolist(), count)
+
+
+@pytest.mark.parametrize("address", ["mysql://u:secret@h/d", "garbage", "", "host=h password=secret"])
+def test_an_address_of_something_else_is_refused_as_a_setting(home: Path, address: str) -> None:
+    """It says how to write one, and repeats nothing of it."""
+    home.mkdir()
+    (home / "config.toml").write_text(f'store = "{address}"', encoding="utf-8")
+    with pytest.raises(SettingsError, match="postgresql://USER") as refused:
+        load_settings(home)
+
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("address", ["postgresql://u:secret@[h/d", "postgresql://u:sec ret@h/d?nonsense=1"])
+def test_an_address_that_cannot_be_read_is_refused_without_its_password(home: Path, address: str) -> None:
+    """The driver's own words would have it in them."""
+    with pytest.raises(SettingsError, match="postgresql://USER") as refused:
+        open_reader(home, Settings(store=address))
+
+    assert "sec" not in str(refused.value)
+
+
+def test_vectors_that_need_a_file_are_refused_in_words(home: Path, vault: Path, database: str) -> None:
+    """Before anything is embedded; words alone can be indexed all the same."""
+    embedder, there = HashEmbedder(), Settings(store=database)
+    write_vault(vault, {"a.md": "salt"})
+    with pytest.raises(SettingsError, match="set vectors = 'pgvector'"):
+        index_vault(home, vault, embedder, there)
+    index_vault(home, vault, settings=there)
+
+    assert 0 == embedder.calls
+    assert ["a.md"] == paths(ask(home, "salt", embedder, settings=there))
+
+
+def test_who_may_not_make_a_schema_is_told(home: Path, database: str) -> None:
+    """In one line, with what the server said."""
+    run(database, "DROP ROLE IF EXISTS guest_of_cutaway", "CREATE ROLE guest_of_cutaway LOGIN")
+    try:
+        guest = urlsplit(database)
+        as_guest = guest._replace(netloc=f"guest_of_cutaway@{guest.netloc.rpartition('@')[2]}").geturl()
+        with pytest.raises(StoreUnavailable, match="does not allow it: permission denied"):
+            open_writer(home, Settings(store=as_guest))
+    finally:
+        run(database, "DROP ROLE guest_of_cutaway")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from fastembed import TextEmbedding
 from fastembed.common.model_description import ModelSource, PoolingType
-from onnxruntime.capi.onnxruntime_pybind11_state import InvalidProtobuf, RuntimeException
+from test_fastembed import FAILURES
 
 from cutaway.config import Settings
 from cutaway.errors import ModelUnavailable, SettingsError
@@ -196,15 +196,6 @@ def test_a_model_that_cannot_be_fetched_says_so(tmp_path: Path, monkeypatch: pyt
 
     with pytest.raises(ModelUnavailable, match=rf"{E5} could not be fetched: .+\. Connect this computer"):
         FastEmbedEmbedder(E5, fetch=True)
-
-
-FAILURES = [
-    ValueError("no such host"),
-    OSError("disk full"),
-    RuntimeError("bad file"),
-    InvalidProtobuf("not a model"),
-    RuntimeException("out of memory"),
-]
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: type(failure).__name__)

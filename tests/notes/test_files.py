@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from builders import write_vault
+from builders import refuse_listing, write_vault
 from cutaway.errors import RootMissing
 from cutaway.notes import files
 from cutaway.notes.files import locate, scan
@@ -229,18 +229,6 @@ def test_a_folder_that_cannot_be_listed_is_named_and_its_notes_are_not_called_go
 
     assert [("shut", "folder")] == problems(vault)
     assert [True, False, False] == [found.unseen(path) for path in ("shut/b.md", "shutter/b.md", "open/c.md")]
-
-
-def refuse_listing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make one folder unlistable, which permissions cannot do for every user who runs tests."""
-    scandir = os.scandir
-
-    def refusing(place: Path) -> object:
-        if Path(place) == folder:
-            raise PermissionError(13, "Permission denied")
-        return scandir(place)
-
-    monkeypatch.setattr(files.os, "scandir", refusing)
 
 
 def note_of_that_name(vault: Path) -> None:
