@@ -287,3 +287,16 @@ def test_who_may_not_make_a_schema_is_told(home: Path, database: str) -> None:
             open_writer(home, Settings(store=as_guest))
     finally:
         run(database, "DROP ROLE guest_of_cutaway")
+
+
+@pytest.mark.parametrize(
+    ("vectors", "said"), [("pgvector", "Delete the index's schema in Postgres and run"), ("milvus", "Run")]
+)
+def test_what_brings_lost_vectors_back_is_said_of_the_place_they_are_in(
+    home: Path, vault: Path, database: str, vectors: str, said: str
+) -> None:
+    """There is no index file to delete."""
+    settings = Settings(store=database, vectors=vectors, milvus_uri=str(home / "milvus.db"))
+    index_vault(home, write_vault(vault, {"a.md": "salt"}), settings=settings)
+    with opened(home, settings) as reader:
+        assert f"{said}: cutaway index" == reader.remedy

@@ -93,6 +93,7 @@ ASKED: dict[str, Callable[[Reader, Everything], object]] = {
     "vectors": vectors,
     "spoken": lambda reader, _: reader.spoken,
     "home": lambda reader, _: reader.home,
+    "remedy": lambda reader, _: reader.remedy,
     "place": lambda reader, _: Path(reader.place).name,
     "size": lambda reader, _: reader.size() > 0,
     "space": lambda reader, _: space(reader)[1:],

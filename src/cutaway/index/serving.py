@@ -51,6 +51,14 @@ class ManifestReader:
         """Where vectors are served from, as the settings have it."""
         return home(self._store.settings.vectors)
 
+    @property
+    def remedy(self) -> str:
+        """What brings back vectors that the manifest promises and the home has lost."""
+        if hasattr(self.home, "all_ids"):  # it is apart from the store, and every run mends it
+            return "Run: cutaway index"
+        lost = "the index file" if self._store.settings.store is None else "the index's schema in Postgres"
+        return f"Delete {lost} and run: cutaway index"
+
     # What is ready
 
     @cached_property

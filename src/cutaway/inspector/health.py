@@ -121,7 +121,7 @@ def _vectors(reader: Reader) -> Iterator[Finding]:
             "vectors",
             None,
             None,
-            f"{missing:,} ready chunks have no vector. Delete the index file and run: cutaway index",
+            f"{missing:,} ready chunks have no vector. {reader.remedy}",
         )
     if not orphans and not missing:
         yield Finding("ok", "vectors", None, None, "every ready chunk has its vector, and no vector is an orphan")

@@ -53,7 +53,7 @@ def pointed(view: Sight, target: str | None, text: str | None, by_text: bool) ->
     vectors = vectors_of(view, ready)
     if missing := [entry for entry in ready if entry.id not in vectors]:
         name = locator(view.reader, found.note, missing[0])
-        raise UsageError(f"{name} is called ready but has no vector. Delete the index file and run: cutaway index")
+        raise UsageError(f"{name} is called ready but has no vector. {view.reader.remedy}")
     remarks = (f"{len(own) - len(ready)} of {len(own)} passages of the target have no vector and were not compared",)
     queries = tuple((entry.id, vectors[entry.id]) for entry in ready)
     reembedded = not isinstance(view.vectors, StoredVectors)
