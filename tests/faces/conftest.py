@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from builders import Cutaway, HashEmbedder, LengthReranker, Ran
-from cutaway.faces.cli import index, prepare
+from cutaway.faces import loading
+from cutaway.faces.cli import index
 from cutaway.faces.cli.main import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
@@ -19,9 +20,9 @@ def cutaway(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     """Run a command against an empty home; usage errors give their exit code too."""
     monkeypatch.setenv("CUTAWAY_HOME", str(home))
     monkeypatch.setenv("COLUMNS", "100")
-    for module in (index, prepare):
+    for module in (index, loading):
         monkeypatch.setattr(module, "named_embedder", lambda *_, **__: HashEmbedder())
-    monkeypatch.setattr(prepare, "named_cross_encoder", lambda *_, **__: LengthReranker())
+    monkeypatch.setattr(loading, "named_cross_encoder", lambda *_, **__: LengthReranker())
 
     def run(*arguments: str) -> Ran:
         try:

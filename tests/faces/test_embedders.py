@@ -10,7 +10,8 @@ import pytest
 
 from builders import Cutaway, HashEmbedder, write_vault
 from cutaway.config import PER_PROJECT, Settings
-from cutaway.faces.cli import index, prepare
+from cutaway.faces import loading
+from cutaway.faces.cli import index
 from cutaway.models.embedder import Embedder, named_embedder
 from endpoints import Server, answering, embed_with
 
@@ -28,7 +29,7 @@ def local(cutaway: Cutaway, monkeypatch: pytest.MonkeyPatch) -> HashEmbedder:
     def named(settings: Settings, *_: object, **__: object) -> Embedder | None:
         return named_embedder(settings) if settings.embedder_url else model
 
-    for module in (index, prepare):
+    for module in (index, loading):
         monkeypatch.setattr(module, "named_embedder", named)
     return model
 
@@ -156,7 +157,7 @@ def test_only_indexing_may_download_a_model(
         asked.append(fetch)
         return HashEmbedder()
 
-    for module in (index, prepare):
+    for module in (index, loading):
         monkeypatch.setattr(module, "named_embedder", named)
     two(*command)
 

@@ -12,7 +12,7 @@ import yaml
 
 from builders import Cutaway, manifest, write_vault
 from cutaway.evaluation.runs import Run, TopicRun
-from cutaway.faces.cli import prepare
+from cutaway.faces import loading
 from cutaway.faces.cli.bench import judged_of
 from cutaway.faces.cli.eval_run import degraded
 from cutaway.retrieval.plan import FORMULAS
@@ -73,7 +73,7 @@ def test_a_run_as_json_holds_what_was_measured_and_how(bread: Cutaway, qrels: st
 
 def test_a_run_says_what_was_degraded(bread: Cutaway, qrels: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before any figure."""
-    monkeypatch.setattr("cutaway.faces.cli.prepare.named_embedder", lambda *_, **__: None)
+    monkeypatch.setattr("cutaway.faces.loading.named_embedder", lambda *_, **__: None)
 
     assert bread("eval", "run", "--qrels", qrels).out.startswith("degraded  4 of 4 queries: nearest: no embedder")
 
@@ -307,7 +307,7 @@ def test_a_gate_says_what_its_search_lacked(bread: Cutaway, tmp_path: Path, monk
     gate = tmp_path / "gate.yaml"
     gate.write_text("checks: [{query: salt, find: {Salt myths: 20}}]\n")
     whole = bread("eval", "gate", str(gate))
-    monkeypatch.setattr(prepare, "named_embedder", lambda *_, **__: None)
+    monkeypatch.setattr(loading, "named_embedder", lambda *_, **__: None)
     half = bread("eval", "gate", str(gate))
 
     assert (0, "") == (whole.code, whole.err)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from builders import Cutaway
-from cutaway.faces.cli import prepare
+from cutaway.faces import loading
 from cutaway.index.sqlite import index_file
 from cutaway.index.state import state_file
 from golden import check_golden, without_times
@@ -31,7 +31,7 @@ def rigged(monkeypatch: pytest.MonkeyPatch) -> Rigged:
         def relevance(self, *_: object) -> Sequence[float]:
             return self._scores()
 
-    return lambda scores: monkeypatch.setattr(prepare, "named_cross_encoder", lambda *_, **__: Reranker(scores))
+    return lambda scores: monkeypatch.setattr(loading, "named_cross_encoder", lambda *_, **__: Reranker(scores))
 
 
 def broken() -> Sequence[float]:

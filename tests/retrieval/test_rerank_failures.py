@@ -12,7 +12,8 @@ import pytest
 from builders import Cutaway, HashEmbedder, LengthReranker, Ran, ask, index_vault, write_vault
 from cutaway.config import Settings
 from cutaway.errors import ModelUnavailable, RerankFailed
-from cutaway.faces.cli import index, prepare
+from cutaway.faces import loading
+from cutaway.faces.cli import index
 from cutaway.faces.cli.main import main
 from cutaway.index.state import ScoreCache
 from cutaway.retrieval.pipeline import Answer
@@ -70,14 +71,14 @@ def stars(home: Path, tmp_path: Path) -> Path:
 def cutaway(stars: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cutaway:
     """The command line in process, over those notes."""
     monkeypatch.setenv("CUTAWAY_HOME", str(stars))
-    for module in (index, prepare):
+    for module in (index, loading):
         monkeypatch.setattr(module, "named_embedder", lambda *_, **__: HashEmbedder())
     return lambda *arguments: Ran(main(arguments), *capsys.readouterr())
 
 
 def named(monkeypatch: pytest.MonkeyPatch, model: Callable[[], Any]) -> None:
     """Let the settings name this cross-encoder."""
-    monkeypatch.setattr(prepare, "named_cross_encoder", lambda *_, **__: model())
+    monkeypatch.setattr(loading, "named_cross_encoder", lambda *_, **__: model())
 
 
 def search(

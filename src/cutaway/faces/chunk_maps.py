@@ -7,9 +7,11 @@ from typing import Any
 from pydantic import Field
 
 from cutaway.errors import NotIndexed
+from cutaway.faces.asked import ChunksIn
 from cutaway.faces.schemas import Out
+from cutaway.faces.sessions import Session
 from cutaway.index.cards import Entry, NoteCard, Readiness
-from cutaway.inspector.chunk_map import ChunkMap
+from cutaway.inspector.chunk_map import ChunkMap, chunk_map
 
 
 class ChunkOut(Out):
@@ -140,3 +142,10 @@ class NotIndexedOut(Out):
     @classmethod
     def of(cls, missing: NotIndexed) -> NotIndexedOut:
         return cls(note={"project": missing.project, "path": missing.path}, reason=missing.reason)
+
+
+def mapped(session: Session, asked: ChunksIn) -> ChunkMapOut:
+    """A note as the index sees it. Raises NoteNotFound, NotIndexed, AmbiguousNote."""
+    embedder = session.embedder()
+    identity = None if isinstance(embedder, str) else embedder.identity
+    return ChunkMapOut.of(chunk_map(session.reader, asked.note, identity))

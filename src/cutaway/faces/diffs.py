@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pydantic import Field
 
+from cutaway.config import Settings
+from cutaway.faces.asked import DiffIn
 from cutaway.faces.schemas import Out
-from cutaway.faces.traces import TraceOut
+from cutaway.faces.sessions import Session
+from cutaway.faces.traces import TraceOut, traced
 from cutaway.inspector.diff import Ordered, Shift, diff
 
 
@@ -55,6 +60,12 @@ class DiffOut(Out):
             jaccard=found.jaccard,
             rbo=found.rbo,
         )
+
+
+def differing(session: Session, asked: DiffIn, changed: Settings) -> DiffOut:
+    """One query as the settings are, and with what is changed."""
+    before, after = traced(session, asked), traced(replace(session, settings=changed), asked)
+    return DiffOut.of(before, after, ("as set", ", ".join(asked.changes)))
 
 
 def ordered(trace: TraceOut) -> Ordered:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from cutaway.faces.asked import NeighboursIn
 from cutaway.faces.schemas import Out
+from cutaway.faces.sessions import Session
 from cutaway.index.cards import Entry, NoteCard
 from cutaway.index.reader import Reader
 from cutaway.inspector.chunk_map import freshness_of
-from cutaway.inspector.neighbours import ALIKE, Neighbour, Neighbours
+from cutaway.inspector.neighbours import ALIKE, Asked, Neighbour, Neighbours, neighbours
 from cutaway.inspector.targets import Target, locator
 
 
@@ -135,3 +137,9 @@ class NeighboursOut(Out):
             histogram=HistogramOut(edges=bars.edges, counts=bars.counts) if bars else None,
             remarks=found.remarks,
         )
+
+
+def nearby(session: Session, asked: NeighboursIn) -> NeighboursOut:
+    """The passages closest to one, or to words. Raises NoteNotFound, UsageError."""
+    values = Asked(asked.target, asked.text, asked.limit, asked.singly, asked.by_text)
+    return NeighboursOut.of(session.reader, neighbours(values, session.reader, session.embedder()))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
+from cutaway.faces.asked import SearchIn
+from cutaway.faces.sessions import Session
 from cutaway.index.cards import NoteCard
 from cutaway.inspector.journeys import named_scores
 from cutaway.model import RowId
@@ -97,8 +101,33 @@ class HitOut(Out):
         )
 
 
+class SaidOut(Out):
+    """What must be known before an answer is believed."""
+
+    weak: bool = Field(description="Even the best score is low: perhaps nothing here answers the query.")
+    remarks: tuple[str, ...]
+    conditions: tuple[ConditionOut, ...] = Field(description="What was asked of notes, in the query and beside it.")
+    admitted: int | None = Field(description="How many notes meet all conditions; null where there are none.")
+    degraded: tuple[DegradedOut, ...] = Field(description="What was wanted and could not be had.")
+
+    @classmethod
+    def said(cls, answer: Answer) -> dict[str, Any]:
+        """These values of an answer."""
+        return {
+            "weak": answer.weak,
+            "remarks": tuple(remark for name, remark in answer.remarks if name in _SAID),
+            "conditions": ConditionOut.all_of(answer),
+            "admitted": answer.evidence.admission.notes if answer.evidence.admission else None,
+            "degraded": tuple(DegradedOut(stage=part.stage, reason=part.reason) for part in answer.degraded),
+        }
+
+
 class SearchOut(Out):
     """The answer to a search."""
+
+    version: Literal["cutaway-search/1"] = Field(
+        "cutaway-search/1", description="Changes when what is written here changes."
+    )
 
     query: str
     mode: str
@@ -125,12 +154,13 @@ class SearchOut(Out):
             total_is_exact=answer.total_is_exact,
             has_more=answer.has_more,
             cursor=answer.cursor,
-            weak=answer.weak,
-            remarks=tuple(remark for name, remark in answer.remarks if name in _SAID),
-            conditions=ConditionOut.all_of(answer),
-            admitted=answer.evidence.admission.notes if answer.evidence.admission else None,
-            degraded=tuple(DegradedOut(stage=part.stage, reason=part.reason) for part in answer.degraded),
+            **SaidOut.said(answer),
         )
+
+
+def searched(session: Session, asked: SearchIn) -> SearchOut:
+    """The answer to a search."""
+    return SearchOut.of(session.answer(asked))
 
 
 def _locator(answer: Answer, note: NoteCard, hit: Scored[RowId], quote: Quote) -> str | None:

@@ -6,8 +6,10 @@ from itertools import groupby
 
 from pydantic import Field
 
+from cutaway.faces.asked import ScopeIn
 from cutaway.faces.schemas import Out
-from cutaway.inspector.stale import MEANINGS, Behind, Lag
+from cutaway.faces.sessions import Session
+from cutaway.inspector.stale import MEANINGS, Behind, Lag, behind
 
 
 class LaggingOut(Out):
@@ -64,3 +66,8 @@ class StaleOut(Out):
             lags=tuple(LagOut.of(kind, mend, list(group)) for (kind, mend), group in grouped),
             remarks=found.remarks,
         )
+
+
+def lagging(session: Session, asked: ScopeIn) -> StaleOut:  # noqa: ARG001 - the session has its scope
+    """Every note of the scope whose index lags."""
+    return StaleOut.of(behind(session.reader, session.base, session.embedder()))

@@ -9,9 +9,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from cutaway.faces.asked import SearchIn
 from cutaway.faces.rerankings import RerankOut
 from cutaway.faces.schemas import ConditionOut, DegradedOut, HitOut, Out, RowOut, SearchOut
+from cutaway.faces.sessions import Session
 from cutaway.index.cards import NoteCard
+from cutaway.index.reader import Reader
 from cutaway.index.schema import FIELD_COLUMNS
 from cutaway.inspector.journeys import Candidate, candidates, misses
 from cutaway.model import NoteId
@@ -198,6 +201,16 @@ class TraceOut(Out):
                 )
             },
         )
+
+
+def traced(session: Session, asked: SearchIn) -> TraceOut:
+    """A search as it is executed; nothing is written."""
+    return recorded(session.answer(asked, inspecting=True), session.reader)
+
+
+def recorded(answer: Answer, reader: Reader) -> TraceOut:
+    """The whole record of a search."""
+    return TraceOut.of(answer, reader.notes({candidate.note for candidate in candidates(answer)}))
 
 
 def plan_values(answer: Answer) -> dict[str, Any]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pydantic import Field
 
-from cutaway.faces.schemas import Out, RowOut
+from cutaway.errors import NoteNotFound
+from cutaway.faces.asked import CompareIn, SearchIn, WhyIn
+from cutaway.faces.schemas import Out, RowOut, SaidOut
+from cutaway.faces.sessions import Session
 from cutaway.faces.traces import CandidateOut
 from cutaway.index.cards import NoteCard
-from cutaway.inspector.compare import AtStage, Part, Versus
+from cutaway.inspector.compare import AtStage, Part, Versus, versus
 from cutaway.inspector.journeys import Candidate, Step
-from cutaway.inspector.why import Why
-from cutaway.retrieval.pipeline import Answer
+from cutaway.inspector.why import Why, opened, why
+from cutaway.models.embedder import Remembering
+from cutaway.retrieval.pipeline import Answer, search
 
 
 class FoundOut(Out):
@@ -32,7 +38,7 @@ class StandingOut(Out):
     needed: float | None = Field(description="What it lacks of the last one inside the window; null inside it.")
 
 
-class WhyOut(Out):
+class WhyOut(SaidOut):
     """Why a note is where it is for a query, or nowhere."""
 
     query: str
@@ -62,6 +68,7 @@ class WhyOut(Out):
     def of(cls, found: Why, answer: Answer, wide: Answer) -> WhyOut:
         note, entry = found.note, found.entry
         return cls(
+            **SaidOut.said(answer),
             query=answer.plan.text,
             formula=answer.formula,
             project=note.project.name,
@@ -114,7 +121,7 @@ class AtStageOut(Out):
         return cls(stage=at.stage, a=SideOut.of(at.a), b=SideOut.of(at.b))
 
 
-class VersusOut(Out):
+class VersusOut(SaidOut):
     """One result against another: the differences of the parts add up to that of the score."""
 
     query: str
@@ -133,6 +140,7 @@ class VersusOut(Out):
     @classmethod
     def of(cls, answer: Answer, found: Versus, titles: tuple[str, str], beyond: bool) -> VersusOut:
         return cls(
+            **SaidOut.said(answer),
             query=answer.plan.text,
             formula=answer.formula,
             a=titles[0],
@@ -150,3 +158,36 @@ class VersusOut(Out):
 
 def _candidate(answer: Answer, found: Candidate | None, note: NoteCard) -> CandidateOut | None:
     return None if found is None else CandidateOut.of(answer, found, note)
+
+
+def explained(session: Session, asked: WhyIn) -> WhyOut:
+    """Why a note is where it is for a query, or nowhere. Raises NoteNotFound."""
+    answer, wide = _asked(session, asked)
+    return WhyOut.of(why(session.reader, asked.note, answer, wide), answer, wide)
+
+
+def compared(session: Session, asked: CompareIn) -> VersusOut:
+    """One result against another. Raises NoteNotFound, also where nothing of the query is in one of them."""
+    answer, wide = _asked(session, asked)
+    found = [why(session.reader, name, answer, wide) for name in (asked.a, asked.b)]
+    beyond = any(one.recorded is None for one in found)
+    sides = [_side(one, beyond) for one in found]
+    titles = (found[0].note.title, found[1].note.title)
+    return VersusOut.of(wide if beyond else answer, versus(*sides), titles, beyond)
+
+
+def _asked(session: Session, asked: SearchIn) -> tuple[Answer, Answer]:
+    """The search, and the same with the windows wide open; the query is embedded once for both."""
+    models = session.models(asked, inspecting=True)
+    if not isinstance(models.embedder, str):
+        models = replace(models, embedder=Remembering(models.embedder))
+    answer = search(asked.request(), session.settings, session.reader, models)
+    return answer, opened(answer, session.reader, models)
+
+
+def _side(found: Why, beyond: bool) -> Candidate:
+    """The candidate to compare. Raises NoteNotFound where nothing of the query is in the note."""
+    candidate = found.everywhere if beyond else found.recorded
+    if candidate is None:
+        raise NoteNotFound(f"{found.note.title} cannot be compared: {found.verdict}.")
+    return candidate

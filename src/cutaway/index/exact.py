@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cutaway.errors import SettingsError
 from cutaway.index.homes import Opening
+from cutaway.index.kept import Kept
 from cutaway.index.vectors import Nearest, Record, Vector, at_length_one, check_vectors, ranked
 from cutaway.model import ChunkId
 
@@ -43,6 +44,7 @@ class ExactIndex:
         self._connection = opening.database
         self._space = opening.space
         self._scope = np.array(sorted(opening.scope), np.int32)
+        self._kept, self._name = opening.kept or Kept(), ("exact", opening.space.id)
 
     # Reading
 
@@ -69,9 +71,12 @@ class ExactIndex:
         admitted = np.isin(ids, np.array(within, np.int64))
         return ids[admitted], rows[admitted]
 
-    @cached_property
+    @property
     def _scoped(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The scope's chunk ids, ascending, and their vectors at length one."""
+        return self._kept.once(self._name, self._load)
+
+    def _load(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         ids, projects, rows = self._read()
         used = np.flatnonzero((ids != _FREE) & np.isin(projects, self._scope))
         used = used[np.argsort(ids[used])]
@@ -165,4 +170,4 @@ class ExactIndex:
                 blob.write(value)
 
     def _forget(self) -> None:
-        self.__dict__.pop("_scoped", None)
+        self._kept.forget(self._name)

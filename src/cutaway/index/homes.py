@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from cutaway.config import Settings
 from cutaway.errors import SettingsError
+from cutaway.index.kept import Kept
 from cutaway.index.store import Store
 from cutaway.index.vectors import Space, VectorIndex
 
@@ -32,6 +33,8 @@ class Opening(NamedTuple):
     scope: Collection[int]
     """Project ids. Writers give none: they only store and delete."""
     settings: Settings
+    kept: Kept | None = None
+    """Where what is loaded may stay for others who read the same scope in the same state; writers give none."""
 
 
 class Home(Protocol):

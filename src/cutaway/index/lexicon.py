@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cutaway.index.kept import Kept, kept_property
 from cutaway.index.schema import FIELD_COLUMNS
 from cutaway.index.store import Ints, Store
 from cutaway.model import KINDS, RowId
@@ -26,12 +26,12 @@ class Postings(NamedTuple):
 class Lexicon:
     """Every row of one scope. A row's *place* is its position in these arrays, ordered by number."""
 
-    def __init__(self, store: Store, scope: tuple[int, ...]) -> None:
-        self._store = store
+    def __init__(self, store: Store, scope: tuple[int, ...], kept: Kept | None = None) -> None:
+        self._store, self.kept = store, kept or Kept()
         self._scope = scope
         self._marks = ", ".join("?" * len(scope))
 
-    @cached_property
+    @kept_property
     def _table(self) -> Ints:
         chosen = f"FROM rows WHERE project_id IN ({self._marks})"
         query = f"SELECT id, number, kind, note_id, length, chunks {chosen} ORDER BY number"
@@ -124,12 +124,12 @@ class Lexicon:
         position = np.minimum(np.searchsorted(known, ids), len(known) - 1)
         return position, known[position] == ids
 
-    @cached_property
+    @property
     def ids(self) -> Ints:
         """The store's own key of each row."""
         return self._table[:, 0]
 
-    @cached_property
+    @kept_property
     def _by_id(self) -> tuple[Ints, Ints]:
         order = np.argsort(self.ids)
         return order, self.ids[order]

@@ -38,8 +38,8 @@ def holds_notes(store: Store, project: Project, folder: str) -> bool:
     return store.execute(query, (project.id, f"{folder}/", f"{folder}0")).get is not None  # 0 follows /
 
 
-def scope_of(store: Store, names: Sequence[str], here: Path) -> Scope:
-    """The projects named; without names the one around the current folder, else the default, else the only one.
+def scope_of(store: Store, names: Sequence[str], here: Path | None = None) -> Scope:
+    """The projects named; without names the one around this folder, else the default, else the only one.
 
     Raises UnknownProject, UsageError.
     """
@@ -50,7 +50,7 @@ def scope_of(store: Store, names: Sequence[str], here: Path) -> Scope:
             raise UnknownProject(f"no project is called {name!r}. Projects here: {known}.")
     if names:
         return as_scope([project for project in every if project.name in names])
-    around = tuple(project for project in every if here.is_relative_to(project.root))
+    around = tuple(project for project in every if here and here.is_relative_to(project.root))
     chosen = around or default_of(store) or (tuple(every) if len(every) == 1 else ())
     if chosen or not every:
         return as_scope(chosen)
@@ -75,7 +75,7 @@ def default_of(store: Store) -> tuple[Project, ...]:
 
 def named_project(store: Store, name: str) -> Project:
     """The project of that name. Raises UnknownProject."""
-    return scope_of(store, [name], Path("/"))[0]
+    return scope_of(store, [name])[0]
 
 
 def check_name(name: str) -> None:

@@ -7,10 +7,10 @@ import unicodedata
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import Any
 
 from cutaway.index.cards import Known, NoteCard, NoteNames, RowCard
+from cutaway.index.kept import kept_property
 from cutaway.index.lexicon import Lexicon
 from cutaway.index.projects import known_notes
 from cutaway.index.properties import Property, folded, meets
@@ -31,14 +31,15 @@ _NOTE = """
 class Reader(ManifestReader):
     """One state of the index, for an explicit, non-empty set of projects; of any other it knows nothing.
 
-    What it has loaded it keeps: several searches may share a reader as long as the index stays as it is.
+    What it has loaded it keeps, for itself or, in a ``Kept`` that several readers are given, for all that read
+    the same scope in the same state.
     """
 
-    @cached_property
+    @property
     def lexicon(self) -> Lexicon:
-        return Lexicon(self._store, self._ids)
+        return Lexicon(self._store, self._ids, self.kept)
 
-    @cached_property
+    @kept_property
     def spoken(self) -> tuple[str, ...]:
         """The Latin-script languages of the scope: those that at least one in twenty of its notes is known to be in."""
         query = f"SELECT language, count(*) FROM notes WHERE project_id IN ({self._marks}) GROUP BY language"
@@ -46,12 +47,12 @@ class Reader(ManifestReader):
         enough = 0.05 * sum(counts.values())
         return tuple(sorted(language for language, count in counts.items() if count >= enough)) or DEFAULT
 
-    @cached_property
+    @kept_property
     def generation(self) -> int:
         """Grows with every change to the index."""
         return generation(self._store)
 
-    @cached_property
+    @kept_property
     def key(self) -> str:
         """What this index signs its cursors with."""
         return self._meta("cursor_key") or ""
@@ -127,7 +128,7 @@ class Reader(ManifestReader):
         )
         return {NoteId(note): number for note, number in self._store.execute(query, (folded(key), *self._ids))}
 
-    @cached_property
+    @kept_property
     def catalog(self) -> tuple[NoteNames, ...]:
         """Every note of the scope, and what it is called."""
         query = f"SELECT id, project_id, path, title, permalink, aliases FROM notes WHERE project_id IN ({self._marks})"
@@ -147,7 +148,7 @@ class Reader(ManifestReader):
                 return found
         return []
 
-    @cached_property
+    @kept_property
     def _by_name(self) -> tuple[_Names, _Names, _Names]:
         """Notes by path, by path in any case, by any other name in any case."""
         exactly, anyhow, otherwise = (defaultdict[str, list[NoteNames]](list) for _ in range(3))

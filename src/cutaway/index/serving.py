@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from cutaway.errors import BadVector
 from cutaway.index.cards import Entry, Readiness, Unserved
 from cutaway.index.homes import Home, Opening, home
+from cutaway.index.kept import Kept, kept_property
 from cutaway.index.means import Means
 from cutaway.index.store import Store
 from cutaway.index.vectors import Space, StoredVectors, Vector, VectorIndex
@@ -39,14 +39,14 @@ class Standing(NamedTuple):
 class ManifestReader:
     """The chunks of one scope, in one state of the index."""
 
-    def __init__(self, store: Store, scope: Scope) -> None:
-        self._store = store
+    def __init__(self, store: Store, scope: Scope, kept: Kept | None = None) -> None:
+        self._store, self.kept = store, kept or Kept()
         self.scope = scope
         self._ids = tuple(project.id for project in scope)
         self._marks = ", ".join("?" * len(scope))
         self._indexes: dict[Space, VectorIndex] = {}
 
-    @cached_property
+    @property
     def home(self) -> Home:
         """Where vectors are served from, as the settings have it."""
         return home(self._store.settings.vectors)
@@ -61,7 +61,7 @@ class ManifestReader:
 
     # What is ready
 
-    @cached_property
+    @kept_property
     def standings(self) -> tuple[Standing, ...]:
         """Every chunk of the scope, counted by project, state and space."""
         projects = {project.id: project for project in self.scope}
@@ -128,7 +128,7 @@ class ManifestReader:
     def vectors(self, space: Space) -> VectorIndex:
         """The scope's vectors in a space."""
         if space not in self._indexes:
-            self._indexes[space] = self.home(Opening(self._store, space, self._ids, self._store.settings))
+            self._indexes[space] = self.home(Opening(self._store, space, self._ids, self._store.settings, self.kept))
         return self._indexes[space]
 
     def mean_similarity(self, query: Vector, space: Space) -> tuple[float, int]:

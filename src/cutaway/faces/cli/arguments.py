@@ -233,7 +233,7 @@ def _command(parsers: _Parsers, name: str, target: str, summary: str) -> argpars
 
     def run(options: argparse.Namespace) -> int:
         if "mode" in options:  # models load in the background while the rest is imported
-            options.models = import_module("cutaway.faces.cli.prepare").models_for_search(options)
+            options.loader = import_module("cutaway.faces.cli.prepare").loading(options)
         code: int = getattr(import_module(f"cutaway.faces.cli.{module}"), function)(options)
         return code
 

@@ -18,8 +18,9 @@ from cutaway.evaluation.judged import JudgedSet, Topic, read_set
 from cutaway.evaluation.runs import Documents, Run, documents_of, ran
 from cutaway.evaluation.sweep import INDEXED
 from cutaway.faces.cli.index import progress_bar
-from cutaway.faces.cli.prepare import cross_encoder_or_reason, embedder_or_reason, home_of
-from cutaway.faces.cli.session import messages, open_scope, settings_under
+from cutaway.faces.cli.prepare import home_of
+from cutaway.faces.cli.session import messages, reading
+from cutaway.faces.loading import cross_encoder_or_reason, embedder_or_reason
 from cutaway.index.projects import as_scope, projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.sqlite import alone_in
@@ -48,8 +49,8 @@ def base_of(options: argparse.Namespace) -> Settings:
     home = load_settings(home_of(options))
     if corpus_of(options) is not None:
         return home
-    with open_scope(options) as reader:
-        return settings_under(home, reader)
+    with reading(options) as session:
+        return session.settings
 
 
 def with_pairs(base: Settings, chosen: Sequence[str]) -> Settings:
@@ -79,8 +80,8 @@ def judged_of(options: argparse.Namespace) -> JudgedSet:
 
 def stored(options: argparse.Namespace) -> JudgedSet:
     """The judgments of the projects asked for. Raises UsageError where there are none."""
-    with open_scope(options) as reader:
-        projects = [project.name for project in reader.scope]
+    with reading(options) as session:
+        projects = [project.name for project in session.reader.scope]
     grades: dict[str, dict[str, int]] = {}
     for judgment in Judgments(home_of(options)).of(projects):
         grades.setdefault(judgment.query, {})[judgment.path] = judgment.grade
@@ -120,9 +121,9 @@ def bench_of(options: argparse.Namespace, judged: JudgedSet, variants: Sequence[
     """Open the index the queries are put to: a corpus, brought in line first, or the projects asked for."""
     corpus = corpus_of(options)
     if corpus is None:
-        with open_scope(options) as reader:
-            _say_unused(reader, settings_under(load_settings(home_of(options)), reader))
-            yield _bench(reader, home_of(options), documents_of(judged, reader), variants)
+        with reading(options) as session:
+            _say_unused(session.reader, session.settings)
+            yield _bench(session.reader, session.home, documents_of(judged, session.reader), variants)
         return
     home = corpus_home(corpus, home_of(options))
     embedder = embedder_or_reason(variants[0], fetch=True)

@@ -7,15 +7,15 @@ import json
 
 from rich.text import Text
 
-from cutaway.config import Settings, load_settings, validated
+from cutaway.config import Settings, validated
 from cutaway.errors import UsageError
 from cutaway.evaluation.gate import Ask, Gate, Verdict, gate_as_yaml, judged_by, read_gate, recorded
 from cutaway.evaluation.judged import JudgedSet
 from cutaway.faces.cli.bench import check_indexed, judged_of
 from cutaway.faces.cli.eval_run import check_writable
-from cutaway.faces.cli.prepare import cross_encoder_or_reason, embedder_or_reason, home_of
-from cutaway.faces.cli.session import messages, open_scope, screen, settings_under
-from cutaway.index.reader import Reader
+from cutaway.faces.cli.session import messages, reading, screen
+from cutaway.faces.loading import cross_encoder_or_reason, embedder_or_reason
+from cutaway.faces.sessions import Session
 from cutaway.index.state import ScoreCache
 from cutaway.retrieval.pipeline import Answer, search
 from cutaway.retrieval.plan import Models
@@ -26,18 +26,18 @@ def gate(options: argparse.Namespace) -> int:
     """Check every expectation; 1 where one is not met."""
     asked = read_gate(options.file)
     degraded: dict[str, None] = {}
-    with open_scope(options) as reader:
-        base = settings_under(load_settings(home_of(options)), reader)
+    with reading(options) as session:
+        base = session.settings
         settings = validated({**base.model_dump(), **asked.settings}, str(options.file))
         check_indexed(base, [settings])
-        ask = _asking(options, settings, reader)
+        ask = _asking(session, settings)
 
         def asking(query: str, limit: int, page: int) -> Answer:
             answer = ask(query, limit, page)
             degraded.update(dict.fromkeys(f"{part.stage}: {part.reason}" for part in answer.degraded))
             return answer
 
-        verdicts = list(judged_by(asked, asking, reader))
+        verdicts = list(judged_by(asked, asking, session.reader))
     for reason in degraded:  # or a gate met by half a search would look whole
         messages().print(Text.assemble(("degraded", "yellow"), f"  {reason}"), soft_wrap=True)
     failed = [verdict for verdict in verdicts if not verdict.passed]
@@ -57,13 +57,13 @@ def record(options: argparse.Namespace) -> int:
     check_writable(options.file)
     named = options.set_folder or options.qrels or options.queries
     judged = judged_of(options) if named or not options.query else JudgedSet((), {})
-    with open_scope(options) as reader:
-        settings = settings_under(load_settings(home_of(options)), reader)
-        ask = _asking(options, settings, reader)
+    with reading(options) as session:
+        ask = _asking(session, session.settings)
         queries = [(topic.text, dict(judged.qrels.get(topic.id, {}))) for topic in judged.topics]
         queries += [(query, {}) for query in options.query]
         checks = [
-            recorded(text, grades, ask(text, options.limit, 1), reader, options.limit) for text, grades in queries
+            recorded(text, grades, ask(text, options.limit, 1), session.reader, options.limit)
+            for text, grades in queries
         ]
     written = gate_as_yaml(Gate(k=options.limit, checks=checks))
     options.file.write_text(
@@ -73,13 +73,13 @@ def record(options: argparse.Namespace) -> int:
     return 0
 
 
-def _asking(options: argparse.Namespace, settings: Settings, reader: Reader) -> Ask:
+def _asking(session: Session, settings: Settings) -> Ask:
     embedder = embedder_or_reason(settings, at_once=True)
     reranker = cross_encoder_or_reason(settings, at_once=True) if settings.rerank else "reranking is off"
-    models = Models(embedder, reranker, ScoreCache(home_of(options), settings.rerank_cache, read_only=True))
+    models = Models(embedder, reranker, ScoreCache(session.home, settings.rerank_cache, read_only=True))
 
     def ask(query: str, limit: int, page: int) -> Answer:
-        return search(Request(query, limit=limit, page=page), settings, reader, models)
+        return search(Request(query, limit=limit, page=page), settings, session.reader, models)
 
     return ask
 

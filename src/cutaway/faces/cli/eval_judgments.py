@@ -12,7 +12,7 @@ from cutaway.evaluation.judged import JudgedSet, Topic, queries_jsonl, read_set,
 from cutaway.faces.cli.eval_run import check_writable
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.prepare import home_of
-from cutaway.faces.cli.session import messages, open_scope, screen
+from cutaway.faces.cli.session import messages, reading, screen
 from cutaway.index.cards import NoteNames
 from cutaway.index.reader import Reader
 from cutaway.index.state import Judgment, Judgments
@@ -22,8 +22,8 @@ _GRADES = range(4)
 
 def judge(options: argparse.Namespace) -> int:
     """Store one judgment, or take it back."""
-    with open_scope(options) as reader:
-        project, path = _place(options.note, reader)
+    with reading(options) as session:
+        project, path = _place(options.note, session.reader)
     store = Judgments(home_of(options))
     query = options.query.encode("utf-8", "replace").decode().strip()  # as a search reads it
     if not query:
@@ -43,8 +43,8 @@ def judgments(options: argparse.Namespace) -> int:
     """List, import or export judgments; 1 where there are none."""
     if options.source:
         return _imported(options)
-    with open_scope(options) as reader:
-        held = Judgments(home_of(options)).of([project.name for project in reader.scope])
+    with reading(options) as session:
+        held = Judgments(home_of(options)).of([project.name for project in session.reader.scope])
     if options.export:
         _export(held, options)
     elif options.json:
@@ -61,12 +61,12 @@ def judgments(options: argparse.Namespace) -> int:
 def _imported(options: argparse.Namespace) -> int:
     """Add a file's judgments: all of them, or none where a note is not known."""
     judged = read_set(options.queries, options.source)
-    with open_scope(options) as reader:
+    with reading(options) as session:
         found = [
             Judgment(project, topic.text, path, grade)
             for topic in judged.topics
             for document, grade in judged.qrels.get(topic.id, {}).items()
-            for project, path in [_place(document, reader)]
+            for project, path in [_place(document, session.reader)]
         ]
     for judgment in found:
         if judgment.grade not in _GRADES:

@@ -122,7 +122,7 @@ def chosen_projects(connection: Store, names: Sequence[str]) -> list[Project]:
     every = projects_of(connection)
     if not every:
         raise UsageError("name a folder of notes: cutaway index FOLDER")
-    return list(scope_of(connection, names, Path("/"))) if names else every
+    return list(scope_of(connection, names)) if names else every
 
 
 def _name(root: Path, writer: Writer) -> str:

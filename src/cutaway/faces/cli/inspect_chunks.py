@@ -9,10 +9,10 @@ from rich.markup import escape
 from rich.text import Text
 
 from cutaway.errors import NotIndexed
-from cutaway.faces.chunk_maps import ChunkMapOut, ChunkOut, MapRowOut, NotIndexedOut
+from cutaway.faces.asked import ChunksIn
+from cutaway.faces.chunk_maps import ChunkMapOut, ChunkOut, MapRowOut, NotIndexedOut, mapped
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.session import reading, screen
-from cutaway.inspector.chunk_map import chunk_map
 
 _STATE_STYLE = {"ready": "green", "pending": "yellow", "failed": "red"}
 _PREVIEW_CHARS, _LISTED = 100, 12
@@ -20,10 +20,8 @@ _PREVIEW_CHARS, _LISTED = 100, 12
 
 def run(options: argparse.Namespace) -> int:
     with reading(options) as session:
-        embedder = session.embedder()
-        identity = None if isinstance(embedder, str) else embedder.identity
         try:
-            shown = ChunkMapOut.of(chunk_map(session.reader, options.note, identity))
+            shown = mapped(session, ChunksIn.model_construct(note=options.note))
         except NotIndexed as missing:
             if options.json:
                 screen().out(NotIndexedOut.of(missing).as_json())

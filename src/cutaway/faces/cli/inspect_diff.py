@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -11,44 +10,32 @@ from rich.markup import escape
 from rich.text import Text
 
 from cutaway.errors import UsageError
+from cutaway.faces.asked import DiffIn
 from cutaway.faces.cli.bench import with_pairs
-from cutaway.faces.cli.inspect_query import traced
 from cutaway.faces.cli.layout import columns
-from cutaway.faces.cli.prepare import models_under
-from cutaway.faces.cli.search import answered
-from cutaway.faces.cli.session import reading, screen
+from cutaway.faces.cli.session import reading, screen, search_asked
 from cutaway.faces.cli.trace_view import arrow
-from cutaway.faces.diffs import DiffOut, ShiftOut
+from cutaway.faces.diffs import DiffOut, ShiftOut, differing
 from cutaway.faces.saved import load
-from cutaway.faces.traces import TraceOut
 
 
 def run(options: argparse.Namespace) -> int:
     """What entered, left and moved; 0 where anything did, 1 where nothing changed."""
     if options.set:
-        first, second, labels = *_two_settings(options), ("as set", ", ".join(options.set))
+        values = search_asked(options, " ".join(options.what))
+        asked = DiffIn.model_construct(**values, changes=tuple(options.set))
+        with reading(options) as session:
+            shown = differing(session, asked, with_pairs(session.settings, options.set))
     elif len(options.what) == 2:
         first, second = (load(Path(file)) for file in options.what)
-        labels = (options.what[0], options.what[1])
+        shown = DiffOut.of(first, second, (options.what[0], options.what[1]))
     else:
         raise UsageError("name two saved traces, or one query and what to change about it with --set NAME=VALUE.")
-    shown = DiffOut.of(first, second, labels)
     if options.json:
         screen().out(shown.as_json())
     else:
         _print(screen(), shown)
     return 0 if shown.entered or shown.left or shown.moved else 1
-
-
-def _two_settings(options: argparse.Namespace) -> tuple[TraceOut, TraceOut]:
-    """One query as the settings are, and with what --set changes."""
-    options.query = options.what
-    with reading(options) as session:
-        changed = with_pairs(session.settings, options.set)
-        before = traced(answered(options, session, inspecting=True), session)
-        other = replace(session, settings=changed)
-        options.models = models_under(changed, options)
-        return before, traced(answered(options, other, inspecting=True), other)
 
 
 def _print(console: Console, shown: DiffOut) -> None:

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from cutaway.faces.asked import NeighboursIn
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.session import reading, screen
-from cutaway.faces.neighbours import HistogramOut, NeighbourOut, NeighboursOut, PlaceOut
-from cutaway.inspector.neighbours import Asked, neighbours
+from cutaway.faces.neighbours import HistogramOut, NeighbourOut, NeighboursOut, PlaceOut, nearby
 
 _INDENT, _ALIKE_LISTED, _BAR_CELLS = "    ", 3, 24
 _LEGEND = (
@@ -24,10 +24,10 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def run(options: argparse.Namespace) -> int:
-    asked = Asked(options.target, options.text, options.limit, options.all, options.by_text)
+    names = {"target": options.target, "text": options.text, "limit": options.limit}
+    asked = NeighboursIn.model_construct(**names, singly=options.all, by_text=options.by_text)
     with reading(options) as session:
-        found = neighbours(asked, session.reader, session.embedder())
-        shown = NeighboursOut.of(session.reader, found)
+        shown = nearby(session, asked)
     if options.json:
         screen().out(shown.as_json())
     else:

@@ -6,18 +6,15 @@ import argparse
 import json
 
 from cutaway.errors import UsageError
-from cutaway.faces.cli.search import answered
-from cutaway.faces.cli.session import Session, messages, reading, screen
+from cutaway.faces.cli.session import messages, reading, screen, typed
 from cutaway.faces.cli.trace_view import print_trace
 from cutaway.faces.saved import load, save
-from cutaway.faces.traces import TraceOut
-from cutaway.inspector.journeys import candidates
-from cutaway.retrieval.pipeline import Answer
+from cutaway.faces.traces import TraceOut, traced
 
 
 def run(options: argparse.Namespace) -> int:
     with reading(options) as session:
-        trace = traced(answered(options, session, inspecting=True), session)
+        trace = traced(session, typed(options))
     if options.save:
         save(trace, options.save, options.redact)
         messages().print(f"saved to {options.save}", soft_wrap=True, highlight=False, markup=False)
@@ -32,11 +29,6 @@ def show(options: argparse.Namespace) -> int:
     if options.file is None:
         raise UsageError("name the file that --save wrote, or give --schema.")
     return _shown(load(options.file), options)
-
-
-def traced(answer: Answer, session: Session) -> TraceOut:
-    """The whole record of a search."""
-    return TraceOut.of(answer, session.reader.notes({candidate.note for candidate in candidates(answer)}))
 
 
 def _shown(trace: TraceOut, options: argparse.Namespace) -> int:

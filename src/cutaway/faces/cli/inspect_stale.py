@@ -8,17 +8,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from cutaway.faces.asked import ScopeIn
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.session import reading, screen
-from cutaway.faces.stale import LaggingOut, LagOut, StaleOut
-from cutaway.inspector.stale import behind
+from cutaway.faces.stale import LaggingOut, LagOut, StaleOut, lagging
 
 _LISTED = 12
 
 
 def run(options: argparse.Namespace) -> int:
     with reading(options) as session:
-        shown = StaleOut.of(behind(session.reader, session.base, session.embedder()))
+        shown = lagging(session, ScopeIn.model_construct())
         several = len(session.reader.scope) > 1
     if options.json:
         screen().out(shown.as_json())

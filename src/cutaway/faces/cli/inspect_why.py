@@ -3,74 +3,44 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from cutaway.errors import NoteNotFound
+from cutaway.faces.asked import CompareIn, WhyIn
 from cutaway.faces.cli.layout import columns
-from cutaway.faces.cli.search import answered, bar, print_warnings
-from cutaway.faces.cli.session import Session, reading, screen
-from cutaway.faces.schemas import SearchOut
+from cutaway.faces.cli.search import bar, print_warnings
+from cutaway.faces.cli.session import reading, screen, search_asked
 from cutaway.faces.traces import CandidateOut
-from cutaway.faces.whys import PartOut, SideOut, StandingOut, VersusOut, WhyOut
-from cutaway.inspector.compare import versus
-from cutaway.inspector.journeys import Candidate
-from cutaway.inspector.why import Why, opened, why
-from cutaway.models.embedder import Remembering
-from cutaway.retrieval.pipeline import Answer
-from cutaway.retrieval.plan import Models
+from cutaway.faces.whys import PartOut, SideOut, StandingOut, VersusOut, WhyOut, compared, explained
 
 
 def run(options: argparse.Namespace) -> int:
     """Why a note is where it is, or nowhere: 0 where it is a result of the search, on whatever page, else 1."""
-    with _asked(options) as (session, answer, wide):
-        opened_wide = wide()
-        shown = WhyOut.of(why(session.reader, options.note, answer, opened_wide), answer, opened_wide)
+    asked = WhyIn.model_construct(**search_asked(options, options.text), note=options.note)
+    with reading(options) as session:
+        shown = explained(session, asked)
     if options.json:
         screen().out(shown.as_json())
     else:
-        print_warnings(SearchOut.of(answer), screen())
+        print_warnings(shown, screen())
         _print(screen(), shown)
     return 0 if shown.page is not None else 1
 
 
 def compare(options: argparse.Namespace) -> int:
     """One result against another."""
-    with _asked(options) as (session, answer, wide):
-        opened_wide = wide()
-        found = [why(session.reader, name, answer, opened_wide) for name in (options.a, options.b)]
-        beyond = any(one.recorded is None for one in found)
-        sides = [_side(one, beyond) for one in found]
-        titles = (found[0].note.title, found[1].note.title)
-        shown = VersusOut.of(opened_wide if beyond else answer, versus(*sides), titles, beyond)
+    asked = CompareIn.model_construct(**search_asked(options, options.text), a=options.a, b=options.b)
+    with reading(options) as session:
+        shown = compared(session, asked)
     if options.json:
         screen().out(shown.as_json())
     else:
+        print_warnings(shown, screen())
         _print_versus(screen(), shown)
     return 0
-
-
-@contextmanager
-def _asked(options: argparse.Namespace) -> Iterator[tuple[Session, Answer, Callable[[], Answer]]]:
-    """The search, and how to ask it with the windows wide open; the query is embedded once for both."""
-    options.query = [options.text]
-    with reading(options) as session:
-        embedder, reranker = options.models
-        options.models = (embedder if isinstance(embedder, str) else Remembering(embedder), reranker)
-        answer = answered(options, session, inspecting=True)
-        yield session, answer, lambda: opened(answer, session.reader, Models(*options.models))
-
-
-def _side(found: Why, beyond: bool) -> Candidate:
-    """The candidate to compare. Raises NoteNotFound where nothing of the query is in the note."""
-    candidate = found.everywhere if beyond else found.recorded
-    if candidate is None:
-        raise NoteNotFound(f"{found.note.title} cannot be compared: {found.verdict}.")
-    return candidate
 
 
 def _print(console: Console, shown: WhyOut) -> None:

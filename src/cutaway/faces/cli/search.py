@@ -9,12 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from cutaway.faces.cli.session import Session, reading, screen
-from cutaway.faces.schemas import HitOut, SearchOut
-from cutaway.index.state import ScoreCache
-from cutaway.retrieval.pipeline import Answer, search
-from cutaway.retrieval.plan import Models
-from cutaway.retrieval.request import Request
+from cutaway.faces.cli.session import reading, screen, typed
+from cutaway.faces.schemas import HitOut, SaidOut, SearchOut, searched
 
 if TYPE_CHECKING:
     from cutaway.faces.traces import TraceOut
@@ -26,34 +22,12 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 def run(options: argparse.Namespace) -> int:
     with reading(options) as session:
-        answer = answered(options, session)
-        shown = SearchOut.of(answer)
+        shown = searched(session, typed(options))
     if options.json:
         screen().out(shown.as_json())
     else:
         _print(shown)
     return 0 if shown.hits else 1
-
-
-def answered(options: argparse.Namespace, session: Session, inspecting: bool = False) -> Answer:
-    """Run the search that was typed. *inspecting* writes nothing, not even what the reranker said."""
-    request = Request(
-        text=" ".join(options.query),
-        where=tuple(options.where),
-        literal=options.literal,
-        mode=options.mode,
-        group=options.group,
-        limit=options.limit,
-        page=options.page,
-        cursor=options.cursor,
-        fusion=options.fusion,
-        min_similarity=options.min_similarity,
-        rerank=options.rerank,
-        depth=options.depth,
-    )
-    cache = ScoreCache(session.home, session.settings.rerank_cache, read_only=inspecting)
-    embedder, reranker = options.models
-    return search(request, session.settings, session.reader, Models(embedder, reranker, cache))
 
 
 def _print(answer: SearchOut) -> None:
@@ -83,7 +57,7 @@ def _print_hit(console: Console, hit: HitOut, best: float) -> None:
     console.print()
 
 
-def print_warnings(answer: SearchOut | TraceOut, console: Console) -> None:
+def print_warnings(answer: SearchOut | TraceOut | SaidOut, console: Console) -> None:
     """What the reader must know before believing the answer."""
     for part in answer.degraded:
         console.print(f"[yellow]degraded[/]  {escape(part.stage)}: {escape(part.reason)}", soft_wrap=True)

@@ -1,68 +1,47 @@
-"""What every command needs: the home, its settings, the open index, the model, the two streams."""
+"""What every command needs: the open index of what was asked for, and the two streams."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from cutaway.config import Settings, for_scope, load_settings
-from cutaway.faces.cli.prepare import embedder_or_reason, home_of, models_under
-from cutaway.index.projects import as_scope, projects_of, scope_of
-from cutaway.index.reader import Reader
-from cutaway.index.store import open_reader
-from cutaway.models.embedder import Embedder
+from cutaway.config import load_settings
+from cutaway.faces.asked import ScopeIn, SearchIn
+from cutaway.faces.cli.prepare import home_of
+from cutaway.faces.loading import Loader
+from cutaway.faces.sessions import Session, opened
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """An index opened for reading."""
-
-    home: Path
-    base: Settings
-    """The home's settings."""
-    settings: Settings
-    """Those of what is searched: its projects' own where they agree, else the home's."""
-    reader: Reader
-
-    def embedder(self) -> Embedder | str:
-        """The configured embedder, or why there is none."""
-        return embedder_or_reason(self.settings)
-
-
-@contextmanager
-def reading(options: argparse.Namespace) -> Iterator[Session]:
-    """Open the index read only, as one state of it, for the projects asked for."""
-    base = load_settings(home_of(options))
-    with open_scope(options, base) as reader:
-        settings = settings_under(base, reader)
-        if "models" in options and settings != base:
-            options.models = models_under(settings, options, options.models)
-        yield Session(home_of(options), base, settings, reader)
-
-
-def settings_under(base: Settings, reader: Reader) -> Settings:
-    """The settings of what a reader was opened for, from those of the home."""
-    return for_scope(base, [project.settings for project in reader.scope])
-
-
-@contextmanager
-def open_scope(options: argparse.Namespace, settings: Settings | None = None) -> Iterator[Reader]:
-    """One state of the index, for the projects asked for."""
+def reading(options: argparse.Namespace) -> AbstractContextManager[Session]:
+    """The index of what was asked for, read only, as one state of it."""
     home = home_of(options)
-    connection = open_reader(home, settings or load_settings(home))
-    try:
-        with connection.snapshot():
-            every = options.all_projects
-            named = as_scope(projects_of(connection)) if every else scope_of(connection, options.project, Path.cwd())
-            yield Reader(connection, named)
-    finally:
-        connection.close()
+    loader = options.loader if "loader" in options else Loader()
+    return opened(home, load_settings(home), ScopeIn.model_construct(**scope_asked(options)), loader)
+
+
+def scope_asked(options: argparse.Namespace) -> dict[str, Any]:
+    """The options that say which projects."""
+    here = None
+    with suppress(OSError):  # the folder we are in may be gone
+        here = str(Path.cwd())
+    return {"projects": tuple(options.project), "all_projects": options.all_projects, "here": here}
+
+
+def search_asked(options: argparse.Namespace, query: str) -> dict[str, Any]:
+    """The options that say what to search for, and how. Whoever searches checks them."""
+    names = ("literal", "mode", "group", "limit", "page", "cursor", "fusion", "min_similarity", "rerank", "depth")
+    chosen = {name: getattr(options, name) for name in names}
+    return {**scope_asked(options), **chosen, "query": query, "where": tuple(options.where)}
+
+
+def typed(options: argparse.Namespace) -> SearchIn:
+    """The search that was typed."""
+    return SearchIn.model_construct(**search_asked(options, " ".join(options.query)))
 
 
 class Screen(Console):

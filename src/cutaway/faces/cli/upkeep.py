@@ -8,8 +8,9 @@ from typing import Any
 
 from rich.markup import escape
 
-from cutaway.faces.cli.prepare import cross_encoder_or_reason
-from cutaway.faces.cli.session import Session, reading, screen
+from cutaway.faces.cli.session import reading, screen
+from cutaway.faces.loading import cross_encoder_or_reason
+from cutaway.faces.sessions import Session
 from cutaway.inspector.health import Finding, examine, examine_endpoint, examine_reranker, overview
 
 

@@ -1,0 +1,75 @@
+"""An index opened for one request: what every view is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutaway.config import Settings, for_scope
+from cutaway.faces.asked import ScopeIn, SearchIn
+from cutaway.faces.loading import Loader
+from cutaway.index.kept import Kept
+from cutaway.index.projects import as_scope, projects_of, scope_of
+from cutaway.index.reader import Reader
+from cutaway.index.state import ScoreCache
+from cutaway.index.store import Store, open_reader
+from cutaway.model import Scope
+from cutaway.models.embedder import Embedder
+from cutaway.retrieval.pipeline import Answer, search
+from cutaway.retrieval.plan import Models
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One state of the index, for the projects asked for, and the models to search it with."""
+
+    home: Path
+    base: Settings
+    """The home's settings."""
+    settings: Settings
+    """Those of what is searched: its projects' own where they agree, else the home's."""
+    reader: Reader
+    loader: Loader
+
+    def embedder(self) -> Embedder | str:
+        """The configured embedder, or why there is none."""
+        return self.loader.embedder(self.settings)
+
+    def models(self, asked: SearchIn, inspecting: bool = False) -> Models:
+        """What this search may ask. *inspecting* writes nothing, not even what the reranker said."""
+        embedder, reranker = self.loader.for_search(self.settings, asked.mode, asked.rerank, asked.depth)
+        return Models(embedder, reranker, ScoreCache(self.home, self.settings.rerank_cache, read_only=inspecting))
+
+    def answer(self, asked: SearchIn, inspecting: bool = False) -> Answer:
+        """Run the search."""
+        return search(asked.request(), self.settings, self.reader, self.models(asked, inspecting))
+
+
+def nothing_kept(store: Store, scope: Scope) -> Kept:  # noqa: ARG001
+    """For who asks once."""
+    return Kept()
+
+
+@contextmanager
+def opened(
+    home: Path,
+    settings: Settings,
+    asked: ScopeIn,
+    loader: Loader,
+    kept: Callable[[Store, Scope], Kept] = nothing_kept,
+) -> Iterator[Session]:
+    """Open the index read only, as one state of it, for the projects asked for.
+
+    Raises IndexMissing, IndexMismatch, IndexUnfinished, StoreUnavailable, UnknownProject, UsageError.
+    """
+    store = open_reader(home, settings)
+    try:
+        with store.snapshot():
+            here = Path(asked.here) if asked.here else None
+            scope = as_scope(projects_of(store)) if asked.all_projects else scope_of(store, asked.projects, here)
+            own = for_scope(settings, [project.settings for project in scope])
+            yield Session(home, settings, own, Reader(store, scope, kept(store, scope)), loader)
+    finally:
+        store.close()
