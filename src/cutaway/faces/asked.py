@@ -26,8 +26,8 @@ class ScopeIn(In):
     all_projects: bool = Field(False, description="Every project of the index.")
     here: _Name | None = Field(
         None,
-        description="A folder on the server's machine. Where no project is named, the one around it is meant. "
-        "It is compared with the projects' folders, and never read.",
+        description="A folder on the server's machine. Where no project is named, the one around it is meant; "
+        "and a note may be named by its path from there.",
     )
 
 
@@ -118,3 +118,7 @@ class NoteIn(ScopeIn):
     note: _Name = Field(description="A path, file name, title, permalink or alias.")
     first_line: int = Field(1, ge=1, le=100_000_000, description="First line to give.")
     last_line: int | None = Field(None, ge=1, le=100_000_000, description="Last line to give; without it, to the end.")
+    start: int = Field(0, ge=0, le=10_000_000_000, description="Where to go on: the `next` of an earlier answer.")
+    max_chars: int = Field(
+        20_000, ge=1, le=1_000_000, description="At most so many characters, cut at the end of a line where one is."
+    )

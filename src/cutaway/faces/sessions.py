@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutaway.config import Settings, for_scope
+from cutaway.errors import UsageError
 from cutaway.faces.asked import ScopeIn, SearchIn
 from cutaway.faces.loading import Loader
 from cutaway.index.kept import Kept
@@ -67,9 +68,15 @@ def opened(
     store = open_reader(home, settings)
     try:
         with store.snapshot():
-            here = Path(asked.here) if asked.here else None
+            here = _folder(asked.here)
             scope = as_scope(projects_of(store)) if asked.all_projects else scope_of(store, asked.projects, here)
             own = for_scope(settings, [project.settings for project in scope])
-            yield Session(home, settings, own, Reader(store, scope, kept(store, scope)), loader)
+            yield Session(home, settings, own, Reader(store, scope, kept(store, scope), here), loader)
     finally:
         store.close()
+
+
+def _folder(here: str | None) -> Path | None:
+    if here is not None and not Path(here).is_absolute():
+        raise UsageError(f"here is {here!r}; give the folder's whole path.")
+    return None if here is None else Path(here)

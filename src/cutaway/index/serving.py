@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,8 +40,8 @@ class Standing(NamedTuple):
 class ManifestReader:
     """The chunks of one scope, in one state of the index."""
 
-    def __init__(self, store: Store, scope: Scope, kept: Kept | None = None) -> None:
-        self._store, self.kept = store, kept or Kept()
+    def __init__(self, store: Store, scope: Scope, kept: Kept | None = None, here: Path | None = None) -> None:
+        self._store, self.kept, self.here = store, kept or Kept(), here
         self.scope = scope
         self._ids = tuple(project.id for project in scope)
         self._marks = ", ".join("?" * len(scope))

@@ -68,15 +68,18 @@ def _answering(reader: Reader, name: str) -> list[NoteId]:
     for project in reader.scope:
         if name.startswith(f"{project.name}:"):
             names.append((project, name.removeprefix(f"{project.name}:")))
-        if (path := _inside(project, name)) is not None:
+        if (path := _inside(project, name, reader.here)) is not None:
             names.append((project, path))
     return next((found for project, path in names if (found := reader.named(path, project))), [])
 
 
-def _inside(project: Project, name: str) -> str | None:
-    """The path within a project that a file's own path means, if it lies there."""
+def _inside(project: Project, name: str, here: Path | None) -> str | None:
+    """The path within a project that a file's own path means, if it lies there; of a relative one, from *here*."""
     try:
-        file = Path(os.path.normpath(Path.cwd() / Path(name).expanduser()))  # also of a file that is gone
+        given = Path(name).expanduser() if here else Path(name)
+        if here is None and not given.is_absolute():
+            return None
+        file = Path(os.path.normpath((here or given) / given))  # also of a file that is gone
         file = file if file.is_relative_to(project.root) else file.resolve()
     except (OSError, RuntimeError, ValueError):  # no such user, a name too long, a NUL
         return None
@@ -85,7 +88,7 @@ def _inside(project: Project, name: str) -> str | None:
 
 def _not_found(reader: Reader, name: str) -> NoteNotFound:
     for project in reader.scope:
-        path = _inside(project, name) or name
+        path = _inside(project, name, reader.here) or name
         if _is_file(project, path):
             held = [problem.message for owner, problem in reader.problems() if (owner, problem.path) == (project, path)]
             why = held[0] if held else "it is new, ignored, or no Markdown file. Run: cutaway index"

@@ -6,7 +6,6 @@ import argparse
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.markup import escape
 
@@ -15,12 +14,12 @@ from cutaway.errors import RootMissing, UsageError
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, screen
+from cutaway.faces.statuses import ListedProjectOut, listed
 from cutaway.index.projects import as_scope, default_of, named_project, projects_of
 from cutaway.index.reader import Reader
 from cutaway.index.state import Judgments
 from cutaway.index.store import Store, alone, bump_generation, open_reader, open_writer
 from cutaway.index.writer import Writer
-from cutaway.inspector.health import overview
 
 
 def listing(options: argparse.Namespace) -> int:
@@ -28,14 +27,11 @@ def listing(options: argparse.Namespace) -> int:
     connection = open_reader(home_of(options), load_settings(home_of(options)))
     try:
         projects = projects_of(connection)
-        chosen = [project.name for project in default_of(connection)]
-        found = [held._asdict() for held in overview(Reader(connection, as_scope(projects)))] if projects else []
+        found = listed(connection, Reader(connection, as_scope(projects))) if projects else ()
     finally:
         connection.close()
-    for held in found:
-        held["default"] = held["name"] in chosen
     if options.json:
-        screen().out(json.dumps(found, indent=2, ensure_ascii=False))
+        screen().out(json.dumps([held.model_dump() for held in found], indent=2, ensure_ascii=False))
     elif found:
         rows = [_row(held) for held in found]
         screen().print(columns(("project", "notes", "ready", "", "folder"), rows, screen().width, right="12", flex="4"))
@@ -109,10 +105,10 @@ def writing(options: argparse.Namespace) -> Iterator[tuple[Store, Writer]]:
             connection.close()
 
 
-def _row(held: dict[str, Any]) -> tuple[str, ...]:
-    ready = f"{held['ready']:,} of {held['chunks']:,}"
-    folder = f"{held['title']}  {held['root']}" if held["title"] else held["root"]
-    return held["name"], f"{held['notes']:,}", ready, "default" if held["default"] else "", folder
+def _row(held: ListedProjectOut) -> tuple[str, ...]:
+    ready = f"{held.ready:,} of {held.chunks:,}"
+    folder = f"{held.title}  {held.root}" if held.title else held.root
+    return held.name, f"{held.notes:,}", ready, "default" if held.default else "", folder
 
 
 def said(text: str) -> None:

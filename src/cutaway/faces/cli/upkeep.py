@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
 
 from rich.markup import escape
 
 from cutaway.faces.cli.session import reading, screen
 from cutaway.faces.loading import cross_encoder_or_reason
-from cutaway.faces.sessions import Session
-from cutaway.inspector.health import Finding, examine, examine_endpoint, examine_reranker, overview
+from cutaway.faces.statuses import StatusOut
+from cutaway.faces.statuses import status as stand
+from cutaway.inspector.health import Finding, examine, examine_endpoint, examine_reranker
 
 
 def status(options: argparse.Namespace) -> int:
     """Every project, unless some are named."""
     options.all_projects = options.all_projects or not options.project
     with reading(options) as session:
-        found = {**_place(session), "projects": [project._asdict() for project in overview(session.reader)]}
+        found = stand(session)
     if options.json:
-        screen().out(json.dumps(found, indent=2, default=str))
+        screen().out(found.as_json())
     else:
         _print_status(found)
     return 0
@@ -44,37 +44,26 @@ def doctor(options: argparse.Namespace) -> int:
     return 1 if any(finding.severity == "error" for finding in findings) else 0
 
 
-def _place(session: Session) -> dict[str, Any]:
-    embedder = session.embedder()
-    return {
-        "home": str(session.home),
-        "index": session.reader.place,
-        "bytes": session.reader.size(),
-        "in_use": embedder if isinstance(embedder, str) else embedder.identity,
-        "sent_to": None if session.settings.embedder == "none" else session.settings.embedder_url,
-    }
-
-
-def _print_status(found: dict[str, Any]) -> None:
+def _print_status(found: StatusOut) -> None:
     console = screen()
-    console.print(f"[bold]index[/]     {escape(found['index'])}  {found['bytes'] / 1e6:,.1f} MB", soft_wrap=True)
-    console.print(f"[bold]model[/]     {escape(found['in_use'])}", soft_wrap=True)
-    if found["sent_to"]:
-        console.print(f"[bold]sent to[/]   {escape(found['sent_to'])}", soft_wrap=True)
-    for project in found["projects"]:
-        title = f"  {escape(project['title'])}" if project["title"] else ""
-        console.print(f"\n[bold]{escape(project['name'])}[/]{title}  {escape(project['root'])}", soft_wrap=True)
-        kinds = " · ".join(f"{project[kind]:,} {kind}" for kind in ("notes", "observations", "relations"))
-        console.print(f"  {kinds} · {project['bytes'] / 1e6:,.2f} MB of notes")
-        ready = f"{project['ready']:,} of {project['chunks']:,} chunks ready"
-        waiting = f", {project['pending']:,} pending" if project["pending"] else ""
-        failed = f", {project['failed']:,} failed" if project["failed"] else ""
+    console.print(f"[bold]index[/]     {escape(found.index)}  {found.bytes / 1e6:,.1f} MB", soft_wrap=True)
+    console.print(f"[bold]model[/]     {escape(found.in_use)}", soft_wrap=True)
+    if found.sent_to:
+        console.print(f"[bold]sent to[/]   {escape(found.sent_to)}", soft_wrap=True)
+    for project in found.projects:
+        title = f"  {escape(project.title)}" if project.title else ""
+        console.print(f"\n[bold]{escape(project.name)}[/]{title}  {escape(project.root)}", soft_wrap=True)
+        kinds = " · ".join(f"{getattr(project, kind):,} {kind}" for kind in ("notes", "observations", "relations"))
+        console.print(f"  {kinds} · {project.bytes / 1e6:,.2f} MB of notes")
+        ready = f"{project.ready:,} of {project.chunks:,} chunks ready"
+        waiting = f", {project.pending:,} pending" if project.pending else ""
+        failed = f", {project.failed:,} failed" if project.failed else ""
         console.print(f"  {ready}{waiting}{failed}", style="yellow" if waiting or failed else "green")
-        held = " and ".join(project["embedded_as"])
-        if held and held != found["in_use"]:
+        held = " and ".join(project.embedded_as)
+        if held and held != found.in_use:
             console.print(f"  embedded as {escape(held)}; run cutaway index to search it by meaning", style="yellow")
-        if project["problems"]:
-            console.print(f"  {project['problems']} problems; see cutaway doctor", style="yellow")
+        if project.problems:
+            console.print(f"  {project.problems} problems; see cutaway doctor", style="yellow")
 
 
 def _print_findings(findings: list[Finding]) -> None:
