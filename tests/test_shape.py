@@ -17,6 +17,8 @@ MAX_FUNCTION_LINES, MAX_PARAMETERS, MAX_MODULES = 40, 6, 190
 # A layer may import itself and the layers to its right. `errors` and `config` stand beside all.
 LAYERS = ("faces", "evaluation", "inspector", "retrieval", "conformance", "index", "models", "notes", "model")
 ANYWHERE = {"errors", "config", "__init__"}
+# Where whatever happens must become an answer: everything else catches by name.
+BOUNDARIES = {"faces/http/guard.py", "faces/http/runs.py"}
 
 
 def layer(module: str) -> str:
@@ -108,7 +110,7 @@ def test_every_module_and_public_name_says_what_it_is(path: Path) -> None:
     assert [] == [node.name for node in public if not ast.get_docstring(node) and len(node.body) > 6]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
+@pytest.mark.parametrize("path", [path for path in MODULES if named(path) not in BOUNDARIES], ids=named)
 def test_exceptions_are_caught_by_name(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ExceptHandler):

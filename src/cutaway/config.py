@@ -111,6 +111,10 @@ class Settings(BaseModel):
     rerank_timeout: float = Field(10.0, gt=0, le=600, description="Seconds the endpoint may take.")
     rerank_cache: int = Field(20_000, ge=0, le=1_000_000, description="How many of its scores are remembered.")
 
+    serve_token: SecretStr | None = Field(
+        None, description="What programs must send to `cutaway serve` as a bearer token; needed beyond this machine."
+    )
+
     @field_validator("store")
     @classmethod
     def _is_an_address(cls, store: SecretStr | None) -> SecretStr | None:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders import Cutaway, HashEmbedder, LengthReranker, Ran
-from cutaway.faces import loading
-from cutaway.faces.cli import index
+from cutaway.faces import indexing, loading
 from cutaway.faces.cli.main import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
@@ -20,7 +19,7 @@ def cutaway(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     """Run a command against an empty home; usage errors give their exit code too."""
     monkeypatch.setenv("CUTAWAY_HOME", str(home))
     monkeypatch.setenv("COLUMNS", "100")
-    for module in (index, loading):
+    for module in (indexing, loading):
         monkeypatch.setattr(module, "named_embedder", lambda *_, **__: HashEmbedder())
     monkeypatch.setattr(loading, "named_cross_encoder", lambda *_, **__: LengthReranker())
 

@@ -10,8 +10,7 @@ import pytest
 
 from builders import Cutaway, HashEmbedder, write_vault
 from cutaway.config import PER_PROJECT, Settings
-from cutaway.faces import loading
-from cutaway.faces.cli import index
+from cutaway.faces import indexing, loading
 from cutaway.models.embedder import Embedder, named_embedder
 from endpoints import Server, answering, embed_with
 
@@ -29,7 +28,7 @@ def local(cutaway: Cutaway, monkeypatch: pytest.MonkeyPatch) -> HashEmbedder:
     def named(settings: Settings, *_: object, **__: object) -> Embedder | None:
         return named_embedder(settings) if settings.embedder_url else model
 
-    for module in (index, loading):
+    for module in (indexing, loading):
         monkeypatch.setattr(module, "named_embedder", named)
     return model
 
@@ -157,7 +156,7 @@ def test_only_indexing_may_download_a_model(
         asked.append(fetch)
         return HashEmbedder()
 
-    for module in (index, loading):
+    for module in (indexing, loading):
         monkeypatch.setattr(module, "named_embedder", named)
     two(*command)
 

@@ -12,7 +12,7 @@ from pytest import MonkeyPatch
 
 from builders import Cutaway, HashEmbedder, manifest, refuse_listing, write_vault
 from cutaway.errors import BadVector, ModelUnavailable
-from cutaway.faces.cli import index
+from cutaway.faces import indexing
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_a_model_that_fails_leaves_the_words_indexed(
         def embed(self, *_: object) -> object:
             raise error
 
-    monkeypatch.setattr(index, "named_embedder", lambda *_, **__: Failing())
+    monkeypatch.setattr(indexing, "named_embedder", lambda *_, **__: Failing())
     write_vault(tmp_path / "ant", {"new.md": "mint"})
     ran = three("index", "--json")
     report = json.loads(ran.out)
@@ -174,7 +174,7 @@ def test_a_model_without_its_tokenizer_is_a_missing_model(
             return super().__getattribute__(name)
 
     half = Half()
-    monkeypatch.setattr(index, "named_embedder", lambda *_, **__: half)
+    monkeypatch.setattr(indexing, "named_embedder", lambda *_, **__: half)
     write_vault(tmp_path / "ant", {"new.md": "mint"})
     ran = three("index", "--json")
 

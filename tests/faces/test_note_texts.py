@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -86,7 +84,7 @@ def test_no_name_leads_out_of_the_folder(engine: Engine, name: str) -> None:
         text(engine, name)
 
 
-def test_the_servers_own_folder_names_no_note(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_servers_own_folder_names_no_note(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the folder that was given with the request does."""
     with engine.session(NoteIn(note="a.md")) as session:
         root = session.reader.scope[0].root

@@ -28,7 +28,7 @@ CHILD = """
 import sys
 from builders import HashEmbedder
 from cutaway.errors import ModelUnavailable
-from cutaway.faces.cli import index
+from cutaway.faces import indexing
 from cutaway.faces.cli.main import main
 
 class Failing(HashEmbedder):
@@ -39,7 +39,7 @@ def missing():
     raise ModelUnavailable("no model is installed.")
 
 models = {"sound": HashEmbedder, "failing": Failing, "missing": missing}
-index.named_embedder = lambda *_, **__: models[sys.argv[1]]()
+indexing.named_embedder = lambda *_, **__: models[sys.argv[1]]()
 sys.exit(main(["watch", *sys.argv[2:]]))
 """
 

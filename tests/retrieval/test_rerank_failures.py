@@ -12,8 +12,7 @@ import pytest
 from builders import Cutaway, HashEmbedder, LengthReranker, Ran, ask, index_vault, write_vault
 from cutaway.config import Settings
 from cutaway.errors import ModelUnavailable, RerankFailed
-from cutaway.faces import loading
-from cutaway.faces.cli import index
+from cutaway.faces import indexing, loading
 from cutaway.faces.cli.main import main
 from cutaway.index.state import ScoreCache
 from cutaway.retrieval.pipeline import Answer
@@ -71,7 +70,7 @@ def stars(home: Path, tmp_path: Path) -> Path:
 def cutaway(stars: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cutaway:
     """The command line in process, over those notes."""
     monkeypatch.setenv("CUTAWAY_HOME", str(stars))
-    for module in (index, loading):
+    for module in (indexing, loading):
         monkeypatch.setattr(module, "named_embedder", lambda *_, **__: HashEmbedder())
     return lambda *arguments: Ran(main(arguments), *capsys.readouterr())
 

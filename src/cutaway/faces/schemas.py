@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cutaway.faces.asked import SearchIn
-from cutaway.faces.sessions import Session
-from cutaway.index.cards import NoteCard
-from cutaway.inspector.journeys import named_scores
-from cutaway.model import RowId
-from cutaway.retrieval.pipeline import Answer
-from cutaway.retrieval.quote import Quote, quoted
-from cutaway.retrieval.tracing import Scored
+if TYPE_CHECKING:  # who only reads what a server made needs no engine
+    from cutaway.faces.asked import SearchIn
+    from cutaway.faces.sessions import Session
+    from cutaway.index.cards import NoteCard
+    from cutaway.model import RowId
+    from cutaway.retrieval.pipeline import Answer
+    from cutaway.retrieval.quote import Quote
+    from cutaway.retrieval.tracing import Scored
 
 _SAID = ("query", "settings", "restrict", "list_rows", "match", "nearest")
 
@@ -81,6 +81,9 @@ class HitOut(Out):
 
     @classmethod
     def of(cls, answer: Answer, rank: int, hit: Scored[RowId]) -> HitOut:
+        from cutaway.inspector.journeys import named_scores
+        from cutaway.retrieval.quote import quoted
+
         note = answer.shelf.notes[answer.shelf.rows[hit.id].note]
         quote = quoted(hit, answer.shelf, answer.plan.terms)
         return cls(

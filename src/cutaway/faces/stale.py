@@ -48,6 +48,7 @@ class LagOut(Out):
 class StaleOut(Out):
     """Every note of the scope whose index lags."""
 
+    projects: tuple[str, ...] = Field(description="The projects looked at.")
     stale: bool = Field(description="Whether anything lags; `--check` makes the exit code 1 then.")
     notes: int = Field(description="How many notes the index holds in this scope.")
     fresh: int = Field(description="How many of them lag in no way.")
@@ -55,11 +56,12 @@ class StaleOut(Out):
     remarks: tuple[str, ...] = Field(description="What was not judged, and why.")
 
     @classmethod
-    def of(cls, found: Behind) -> StaleOut:
+    def of(cls, found: Behind, projects: tuple[str, ...]) -> StaleOut:
         order = list(MEANINGS)
         lags = sorted(found.lags, key=lambda lag: (order.index(lag.kind), lag.mend, lag.project, lag.path or ""))
         grouped = groupby(lags, key=lambda lag: (lag.kind, lag.mend))
         return cls(
+            projects=projects,
             stale=bool(lags),
             notes=found.notes,
             fresh=found.fresh,
@@ -70,4 +72,5 @@ class StaleOut(Out):
 
 def lagging(session: Session, asked: ScopeIn) -> StaleOut:  # noqa: ARG001 - the session has its scope
     """Every note of the scope whose index lags."""
-    return StaleOut.of(behind(session.reader, session.base, session.embedder()))
+    found = behind(session.reader, session.base, session.embedder())
+    return StaleOut.of(found, tuple(project.name for project in session.reader.scope))

@@ -35,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     _index(commands)
     _watch(commands)
     _worker(commands)
+    _serve(commands)
     _search(commands)
     inspect = commands.add_parser("inspect", help="look inside: notes as indexed, searches as executed")
     views = inspect.add_subparsers(title="views", metavar="VIEW", required=True)
@@ -71,6 +72,17 @@ def _worker(commands: _Parsers) -> None:
     command.add_argument("--once", action="store_true", help="end when nothing waits any more")
 
 
+def _serve(commands: _Parsers) -> None:
+    command = _command(commands, "serve", "serve:run", "answer programs on this machine over HTTP, until Ctrl-C")
+    command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="beyond this machine, with a token")
+    command.add_argument("--port", type=int, default=8765, metavar="N", help="(default: 8765; 0: any that is free)")
+    said = "another name that this server is called by; may be repeated"
+    command.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=said)
+    command.add_argument("--read-only", action="store_true", help="start no index runs")
+    command.add_argument("--workers", type=int, metavar="N", help="requests at work at once (default: one a core)")
+    command.add_argument("--log-format", choices=("text", "json"), default="text", help="of the log on standard error")
+
+
 def _search(commands: _Parsers) -> None:
     command = _command(commands, "search", "search:run", "search your notes")
     _query(command)
@@ -95,7 +107,7 @@ def _inspect_chunks(views: _Parsers) -> None:
     command = _command(views, "chunks", "inspect_chunks:run", "a note as the index sees it: rows, chunks, skips")
     command.add_argument("note", help="a path, file name, title, permalink or alias")
     command.add_argument("--text", action="store_true", help="show each chunk whole")
-    _scope(command)
+    _look(command)
 
 
 def _inspect_neighbors(views: _Parsers) -> None:
@@ -106,13 +118,13 @@ def _inspect_neighbors(views: _Parsers) -> None:
     command.add_argument("--limit", "-n", type=int, default=10, metavar="N", help="neighbours shown (default: 10)")
     command.add_argument("--all", action="store_true", help="list near-duplicates one by one, not under the best")
     command.add_argument("--by-text", action="store_true", help="embed the target's text now, whatever is stored")
-    _scope(command)
+    _look(command)
 
 
 def _inspect_stale(views: _Parsers) -> None:
     command = _command(views, "stale", "inspect_stale:run", "what lags behind the files or the settings, and the cure")
     command.add_argument("--check", action="store_true", help="exit with 1 where anything lags, for scripts")
-    _scope(command)
+    _look(command)
 
 
 def _upkeep(commands: _Parsers) -> None:
@@ -212,12 +224,18 @@ def _search_options(command: argparse.ArgumentParser) -> None:
     rerank = argparse.BooleanOptionalAction
     command.add_argument("--rerank", action=rerank, help="let a cross-encoder reorder the best results, or not")
     command.add_argument("--depth", type=int, metavar="N", help="how many it reads (default: 20); turns it on")
-    _scope(command)
+    _look(command)
 
 
 def _scope(command: argparse.ArgumentParser) -> None:
     _chosen(command)
     command.add_argument("--all-projects", action="store_true", help="every project of this index")
+
+
+def _look(command: argparse.ArgumentParser) -> None:
+    _scope(command)
+    said = "look here, even where `cutaway serve` runs for this home and could answer sooner"
+    command.add_argument("--no-server", action="store_true", help=said)
 
 
 def _chosen(command: argparse.ArgumentParser) -> None:
@@ -233,7 +251,7 @@ def _command(parsers: _Parsers, name: str, target: str, summary: str) -> argpars
 
     def run(options: argparse.Namespace) -> int:
         if "mode" in options:  # models load in the background while the rest is imported
-            options.loader = import_module("cutaway.faces.cli.prepare").loading(options)
+            import_module("cutaway.faces.cli.prepare").prepare(options)
         code: int = getattr(import_module(f"cutaway.faces.cli.{module}"), function)(options)
         return code
 

@@ -12,24 +12,24 @@ from cutaway.errors import NotIndexed
 from cutaway.faces.asked import ChunksIn
 from cutaway.faces.chunk_maps import ChunkMapOut, ChunkOut, MapRowOut, NotIndexedOut, mapped
 from cutaway.faces.cli.layout import columns
-from cutaway.faces.cli.session import reading, screen
+from cutaway.faces.cli.session import scope_asked, screen, shown
 
 _STATE_STYLE = {"ready": "green", "pending": "yellow", "failed": "red"}
 _PREVIEW_CHARS, _LISTED = 100, 12
 
 
 def run(options: argparse.Namespace) -> int:
-    with reading(options) as session:
-        try:
-            shown = mapped(session, ChunksIn.model_construct(note=options.note))
-        except NotIndexed as missing:
-            if options.json:
-                screen().out(NotIndexedOut.of(missing).as_json())
-            raise
+    asked = ChunksIn.model_construct(**scope_asked(options), note=options.note)
+    try:
+        found = shown(options, "inspect/chunks", asked, ChunkMapOut, mapped, reads=True)
+    except NotIndexed as missing:
+        if options.json:
+            screen().out(NotIndexedOut.of(missing).as_json())
+        raise
     if options.json:
-        screen().out(shown.as_json())
+        screen().out(found.as_json())
     else:
-        _print(shown, whole=options.text)
+        _print(found, whole=options.text)
     return 0
 
 

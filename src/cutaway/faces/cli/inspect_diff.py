@@ -13,10 +13,11 @@ from cutaway.errors import UsageError
 from cutaway.faces.asked import DiffIn
 from cutaway.faces.cli.bench import with_pairs
 from cutaway.faces.cli.layout import columns
-from cutaway.faces.cli.session import reading, screen, search_asked
+from cutaway.faces.cli.session import screen, search_asked, shown
 from cutaway.faces.cli.trace_view import arrow
 from cutaway.faces.diffs import DiffOut, ShiftOut, differing
 from cutaway.faces.saved import load
+from cutaway.faces.sessions import Session
 
 
 def run(options: argparse.Namespace) -> int:
@@ -24,18 +25,22 @@ def run(options: argparse.Namespace) -> int:
     if options.set:
         values = search_asked(options, " ".join(options.what))
         asked = DiffIn.model_construct(**values, changes=tuple(options.set))
-        with reading(options) as session:
-            shown = differing(session, asked, with_pairs(session.settings, options.set))
+        found = shown(options, "inspect/diff", asked, DiffOut, _differing)
     elif len(options.what) == 2:
         first, second = (load(Path(file)) for file in options.what)
-        shown = DiffOut.of(first, second, (options.what[0], options.what[1]))
+        found = DiffOut.of(first, second, (options.what[0], options.what[1]))
     else:
         raise UsageError("name two saved traces, or one query and what to change about it with --set NAME=VALUE.")
     if options.json:
-        screen().out(shown.as_json())
+        screen().out(found.as_json())
     else:
-        _print(screen(), shown)
-    return 0 if shown.entered or shown.left or shown.moved else 1
+        _print(screen(), found)
+    return 0 if found.entered or found.left or found.moved else 1
+
+
+def _differing(session: Session, asked: DiffIn) -> DiffOut:
+    """Here any setting may be changed."""
+    return differing(session, asked, with_pairs(session.settings, asked.changes))
 
 
 def _print(console: Console, shown: DiffOut) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from cutaway.faces.asked import NeighboursIn
 from cutaway.faces.cli.layout import columns
-from cutaway.faces.cli.session import reading, screen
+from cutaway.faces.cli.session import scope_asked, screen, shown
 from cutaway.faces.neighbours import HistogramOut, NeighbourOut, NeighboursOut, PlaceOut, nearby
 
 _INDENT, _ALIKE_LISTED, _BAR_CELLS = "    ", 3, 24
@@ -25,14 +25,13 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 def run(options: argparse.Namespace) -> int:
     names = {"target": options.target, "text": options.text, "limit": options.limit}
-    asked = NeighboursIn.model_construct(**names, singly=options.all, by_text=options.by_text)
-    with reading(options) as session:
-        shown = nearby(session, asked)
+    values = {**scope_asked(options), **names, "singly": options.all, "by_text": options.by_text}
+    found = shown(options, "inspect/neighbors", NeighboursIn.model_construct(**values), NeighboursOut, nearby)
     if options.json:
-        screen().out(shown.as_json())
+        screen().out(found.as_json())
     else:
-        _print(shown)
-    return 0 if shown.neighbours else 1
+        _print(found)
+    return 0 if found.neighbours else 1
 
 
 def _print(found: NeighboursOut) -> None:

@@ -6,15 +6,14 @@ import argparse
 import json
 
 from cutaway.errors import UsageError
-from cutaway.faces.cli.session import messages, reading, screen, typed
+from cutaway.faces.cli.session import messages, screen, shown, typed
 from cutaway.faces.cli.trace_view import print_trace
 from cutaway.faces.saved import load, save
 from cutaway.faces.traces import TraceOut, traced
 
 
 def run(options: argparse.Namespace) -> int:
-    with reading(options) as session:
-        trace = traced(session, typed(options))
+    trace = shown(options, "inspect/query", typed(options), TraceOut, traced)
     if options.save:
         save(trace, options.save, options.redact)
         messages().print(f"saved to {options.save}", soft_wrap=True, highlight=False, markup=False)

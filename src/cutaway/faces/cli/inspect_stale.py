@@ -10,25 +10,24 @@ from rich.text import Text
 
 from cutaway.faces.asked import ScopeIn
 from cutaway.faces.cli.layout import columns
-from cutaway.faces.cli.session import reading, screen
+from cutaway.faces.cli.session import scope_asked, screen, shown
 from cutaway.faces.stale import LaggingOut, LagOut, StaleOut, lagging
 
 _LISTED = 12
 
 
 def run(options: argparse.Namespace) -> int:
-    with reading(options) as session:
-        shown = lagging(session, ScopeIn.model_construct())
-        several = len(session.reader.scope) > 1
+    asked = ScopeIn.model_construct(**scope_asked(options))
+    found = shown(options, "inspect/stale", asked, StaleOut, lagging, reads=True)
     if options.json:
-        screen().out(shown.as_json())
+        screen().out(found.as_json())
     else:
-        _print(shown, several)
-    return 1 if options.check and shown.stale else 0
+        _print(found)
+    return 1 if options.check and found.stale else 0
 
 
-def _print(found: StaleOut, several: bool) -> None:
-    console = screen()
+def _print(found: StaleOut) -> None:
+    console, several = screen(), len(found.projects) > 1
     notes = "note is" if found.notes == 1 else "notes are"
     if found.stale:
         console.print(f"[yellow]stale[/]  {found.fresh:,} of {found.notes:,} {notes} up to date", soft_wrap=True)

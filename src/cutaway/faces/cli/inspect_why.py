@@ -12,7 +12,7 @@ from rich.text import Text
 from cutaway.faces.asked import CompareIn, WhyIn
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.search import bar, print_warnings
-from cutaway.faces.cli.session import reading, screen, search_asked
+from cutaway.faces.cli.session import screen, search_asked, shown
 from cutaway.faces.traces import CandidateOut
 from cutaway.faces.whys import PartOut, SideOut, StandingOut, VersusOut, WhyOut, compared, explained
 
@@ -20,26 +20,24 @@ from cutaway.faces.whys import PartOut, SideOut, StandingOut, VersusOut, WhyOut,
 def run(options: argparse.Namespace) -> int:
     """Why a note is where it is, or nowhere: 0 where it is a result of the search, on whatever page, else 1."""
     asked = WhyIn.model_construct(**search_asked(options, options.text), note=options.note)
-    with reading(options) as session:
-        shown = explained(session, asked)
+    found = shown(options, "inspect/why", asked, WhyOut, explained)
     if options.json:
-        screen().out(shown.as_json())
+        screen().out(found.as_json())
     else:
-        print_warnings(shown, screen())
-        _print(screen(), shown)
-    return 0 if shown.page is not None else 1
+        print_warnings(found, screen())
+        _print(screen(), found)
+    return 0 if found.page is not None else 1
 
 
 def compare(options: argparse.Namespace) -> int:
     """One result against another."""
     asked = CompareIn.model_construct(**search_asked(options, options.text), a=options.a, b=options.b)
-    with reading(options) as session:
-        shown = compared(session, asked)
+    found = shown(options, "inspect/compare", asked, VersusOut, compared)
     if options.json:
-        screen().out(shown.as_json())
+        screen().out(found.as_json())
     else:
-        print_warnings(shown, screen())
-        _print_versus(screen(), shown)
+        print_warnings(found, screen())
+        _print_versus(screen(), found)
     return 0
 
 

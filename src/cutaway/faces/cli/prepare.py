@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from cutaway.config import default_home, load_settings
-from cutaway.faces.loading import Loader
+from cutaway.faces.local import running
 
 
 def home_of(options: argparse.Namespace) -> Path:
@@ -15,8 +15,10 @@ def home_of(options: argparse.Namespace) -> Path:
     return home.expanduser()
 
 
-def loading(options: argparse.Namespace) -> Loader:
-    """The models that the search which was typed will ask, already loading."""
-    loader = Loader()
-    loader.for_search(load_settings(home_of(options)), options.mode, options.rerank, options.depth)
-    return loader
+def prepare(options: argparse.Namespace) -> None:
+    """Let the models that a search will ask load already, unless a server has them."""
+    if options.no_server or not running(home_of(options)):
+        from cutaway.faces.loading import Loader  # heavy: a server has it already
+
+        options.loader = Loader()
+        options.loader.for_search(load_settings(home_of(options)), options.mode, options.rerank, options.depth)

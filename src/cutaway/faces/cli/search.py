@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from cutaway.faces.cli.session import reading, screen, typed
+from cutaway.faces.cli.session import screen, shown, typed
 from cutaway.faces.schemas import HitOut, SaidOut, SearchOut, searched
 
 if TYPE_CHECKING:
@@ -21,13 +21,12 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def run(options: argparse.Namespace) -> int:
-    with reading(options) as session:
-        shown = searched(session, typed(options))
+    found = shown(options, "search", typed(options), SearchOut, searched)
     if options.json:
-        screen().out(shown.as_json())
+        screen().out(found.as_json())
     else:
-        _print(shown)
-    return 0 if shown.hits else 1
+        _print(found)
+    return 0 if found.hits else 1
 
 
 def _print(answer: SearchOut) -> None:

@@ -4,24 +4,49 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
 
 from cutaway.config import load_settings
 from cutaway.faces.asked import ScopeIn, SearchIn
 from cutaway.faces.cli.prepare import home_of
-from cutaway.faces.loading import Loader
-from cutaway.faces.sessions import Session, opened
+from cutaway.faces.local import running
+from cutaway.faces.schemas import Out
+
+if TYPE_CHECKING:
+    from cutaway.faces.sessions import Session
+
+A = TypeVar("A", bound=ScopeIn)
+V = TypeVar("V", bound=Out)
 
 
 def reading(options: argparse.Namespace) -> AbstractContextManager[Session]:
     """The index of what was asked for, read only, as one state of it."""
+    from cutaway.faces.loading import Loader
+    from cutaway.faces.sessions import opened
+
     home = home_of(options)
     loader = options.loader if "loader" in options else Loader()
     return opened(home, load_settings(home), ScopeIn.model_construct(**scope_asked(options)), loader)
+
+
+def shown(
+    options: argparse.Namespace, name: str, asked: A, out: type[V], view: Callable[[Session, A], V], reads: bool = False
+) -> V:
+    """What a view gives: from a server of this home that runs already, else made here."""
+    if not options.no_server and running(home_of(options)):
+        from cutaway.faces.client import ask
+
+        home = home_of(options)
+        answer = ask(home, load_settings(home), name, dict(asked), reads)
+        if answer is not None:
+            return out.model_validate_json(answer)
+    with reading(options) as session:
+        return view(session, asked)
 
 
 def scope_asked(options: argparse.Namespace) -> dict[str, Any]:

@@ -13,10 +13,18 @@ import apsw
 
 from cutaway.config import Settings, load_settings
 from cutaway.errors import IndexBusy, IndexMismatch, RootMissing
-from cutaway.faces.cli import index
-from cutaway.faces.cli.index import Outcome, Work, brought_in_line, progress_bar
+from cutaway.faces.cli.index import progress_bar
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.running import Telling, stopped_by_signals
+from cutaway.faces.indexing import (
+    Outcome,
+    Work,
+    brought_in_line,
+    changed_paths,
+    chosen_projects,
+    embedder_or_notice,
+    summary_of,
+)
 from cutaway.index.changes import changes
 from cutaway.index.projects import holds_notes, projects_of
 from cutaway.index.store import Store, alone, open_reader, open_writer
@@ -34,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     with suppress(KeyboardInterrupt), stopped_by_signals(stop):
         _make_current(home, settings)
         with _opened(home, settings) as connection:
-            index.chosen_projects(connection, options.project)
+            chosen_projects(connection, options.project)
         watching = Watching(options, settings, stop, telling)
         watch(World(watching.projects, watching.changes, watching.holds, watching.update, stop.is_set))
     telling.line("stopped", "stopped; what was done is kept")
@@ -49,7 +57,7 @@ class Watching:
         self._names, self._embed = options.project, not options.no_embed
         self._watched: list[str] = []
         self._problems: dict[int, set[Problem]] = {}
-        self._embedder, notice = index.embedder_or_notice(settings)
+        self._embedder, notice = embedder_or_notice(settings)
         if notice:
             telling.line("notice", notice)
 
@@ -101,7 +109,7 @@ class Watching:
     def _tell(self, outcome: Outcome) -> None:
         for project, report in outcome.reports:
             if isinstance(report, RootMissing):
-                details = index.summary_of(project, report)
+                details = summary_of(project, report)
                 self._telling.once(f"folder of {project.id}", "error", f"{project.name}  {report}", **details)
             else:
                 self._tell_changes(project, report)
@@ -116,14 +124,14 @@ class Watching:
             self._telling.over("model")
 
     def _tell_changes(self, project: Project, report: Report) -> None:
-        happened = {kind: paths for kind, paths in index.changed_paths(report).items() if paths}
+        happened = {kind: paths for kind, paths in changed_paths(report).items() if paths}
         every = [(path, kind) for kind, paths in happened.items() for path in paths]
         path = every[0][0] if len(every) == 1 else None
         said = " ".join(every[0]) if path else ", ".join(f"{len(paths):,} {kind}" for kind, paths in happened.items())
         if self._telling.over(f"folder of {project.id}"):
             said = f"the folder is back; {said or 'nothing has changed'}"
         if said:
-            details: dict[str, Any] = {**index.summary_of(project, report), "path": path}
+            details: dict[str, Any] = {**summary_of(project, report), "path": path}
             del details["problems"]
             self._telling.line("updated", f"{project.name}  {said}", **details)
 

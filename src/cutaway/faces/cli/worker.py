@@ -10,9 +10,9 @@ from threading import Event
 
 from cutaway.config import Settings, load_settings
 from cutaway.errors import UsageError
-from cutaway.faces.cli.index import chosen_projects
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.running import Telling, stopped_by_signals
+from cutaway.faces.indexing import chosen_projects
 from cutaway.faces.loading import embedder_or_reason
 from cutaway.index.projects import projects_of
 from cutaway.index.store import Store, open_worker
