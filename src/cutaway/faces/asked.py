@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -122,3 +124,17 @@ class NoteIn(ScopeIn):
     max_chars: int = Field(
         20_000, ge=1, le=1_000_000, description="At most so many characters, cut at the end of a line where one is."
     )
+
+
+def faults(found: Iterable[Mapping[str, Any]], known: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """What is wrong with parameters, by name; of one that there is not, what may have been meant."""
+    return tuple(_fault(fault, sorted(known)) for fault in found)
+
+
+def _fault(fault: Mapping[str, Any], known: Sequence[str]) -> tuple[str, str]:
+    name, message = ".".join(map(str, fault.get("loc", ()))), str(fault.get("msg", ""))
+    if fault.get("type") == "extra_forbidden":
+        near = get_close_matches(name, known, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else f". There are: {', '.join(known)}" if known else ""
+        message = f"there is no such parameter{meant}"
+    return name, message

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field
 
+from cutaway.config import Settings
 from cutaway.faces.schemas import Out
 from cutaway.faces.sessions import Session
-from cutaway.index.projects import default_of
+from cutaway.index.projects import as_scope, default_of, projects_of
 from cutaway.index.reader import Reader
-from cutaway.index.store import Store
+from cutaway.index.store import open_reader
 from cutaway.inspector.health import overview
 
 
@@ -64,9 +67,12 @@ def status(session: Session) -> StatusOut:
     )
 
 
-def listed(store: Store, reader: Reader) -> tuple[ListedProjectOut, ...]:
-    """Every project of the reader's scope."""
-    chosen = [project.name for project in default_of(store)]
-    return tuple(
-        ListedProjectOut(**held.model_dump(), default=held.name in chosen) for held in ProjectOut.all_of(reader)
-    )
+def every_project(home: Path, settings: Settings) -> tuple[ListedProjectOut, ...]:
+    """Every project of a home. Raises what opening its index raises."""
+    store = open_reader(home, settings)
+    try:
+        every, chosen = projects_of(store), [project.name for project in default_of(store)]
+        held = ProjectOut.all_of(Reader(store, as_scope(every))) if every else ()
+        return tuple(ListedProjectOut(**one.model_dump(), default=one.name in chosen) for one in held)
+    finally:
+        store.close()

@@ -56,7 +56,7 @@ def scope_of(store: Store, names: Sequence[str], here: Path | None = None) -> Sc
         return as_scope(chosen)
     raise UsageError(
         "name the project to search with --project, choose one with `cutaway project default NAME`, "
-        f"or use --all-projects. Projects here: {known}."
+        f"or use --all-projects (for programs: `projects`, `all_projects`). Projects here: {known}."
     )
 
 

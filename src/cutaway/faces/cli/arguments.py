@@ -36,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     _watch(commands)
     _worker(commands)
     _serve(commands)
+    _command(commands, "mcp", "mcp:run", "answer an agent: the Model Context Protocol over standard input and output")
     _search(commands)
     inspect = commands.add_parser("inspect", help="look inside: notes as indexed, searches as executed")
     views = inspect.add_subparsers(title="views", metavar="VIEW", required=True)

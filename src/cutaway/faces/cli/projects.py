@@ -14,9 +14,8 @@ from cutaway.errors import RootMissing, UsageError
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, screen
-from cutaway.faces.statuses import ListedProjectOut, listed
-from cutaway.index.projects import as_scope, default_of, named_project, projects_of
-from cutaway.index.reader import Reader
+from cutaway.faces.statuses import ListedProjectOut, every_project
+from cutaway.index.projects import default_of, named_project
 from cutaway.index.state import Judgments
 from cutaway.index.store import Store, alone, bump_generation, open_reader, open_writer
 from cutaway.index.writer import Writer
@@ -24,12 +23,7 @@ from cutaway.index.writer import Writer
 
 def listing(options: argparse.Namespace) -> int:
     """Every project; 1 where there is none."""
-    connection = open_reader(home_of(options), load_settings(home_of(options)))
-    try:
-        projects = projects_of(connection)
-        found = listed(connection, Reader(connection, as_scope(projects))) if projects else ()
-    finally:
-        connection.close()
+    found = every_project(home_of(options), load_settings(home_of(options)))
     if options.json:
         screen().out(json.dumps([held.model_dump() for held in found], indent=2, ensure_ascii=False))
     elif found:

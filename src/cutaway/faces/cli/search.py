@@ -11,6 +11,7 @@ from rich.text import Text
 
 from cutaway.faces.cli.session import screen, shown, typed
 from cutaway.faces.schemas import HitOut, SaidOut, SearchOut, searched
+from cutaway.faces.snippets import densest, first_word, flat
 
 if TYPE_CHECKING:
     from cutaway.faces.traces import TraceOut
@@ -85,15 +86,15 @@ def footer(answer: SearchOut | TraceOut) -> str:
 
 def snippet(hit: HitOut) -> Text:
     """The densest part of a passage on a few lines, its matched terms marked."""
-    start, end = _densest(hit)
-    text = Text("…" if start > _lead(hit) else "")
+    start, end = densest(hit, _SNIPPET_CHARS)
+    text = Text("…" if start > first_word(hit) else "")
     position = start
     for first, last in hit.highlights:
         if start <= first and last <= end:
-            text.append(_flat(hit.passage[position:first]))
-            text.append(_flat(hit.passage[first:last]), style="bold yellow")
+            text.append(flat(hit.passage[position:first]))
+            text.append(flat(hit.passage[first:last]), style="bold yellow")
             position = last
-    text.append(_flat(hit.passage[position:end]) + ("…" if end < len(hit.passage.rstrip()) else ""))
+    text.append(flat(hit.passage[position:end]) + ("…" if end < len(hit.passage.rstrip()) else ""))
     return text
 
 
@@ -101,29 +102,3 @@ def bar(share: float) -> str:
     """A share of one as a bar of eighths of a cell."""
     eighths = round(max(0.0, min(share, 1.0)) * _BAR_CELLS * 8)
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
-
-
-def _densest(hit: HitOut) -> tuple[int, int]:
-    """The stretch of the passage that holds most matched terms."""
-    length, lead = len(hit.passage.rstrip()), _lead(hit)
-    if length - lead <= _SNIPPET_CHARS or not hit.highlights:
-        return lead, min(length, lead + _SNIPPET_CHARS)
-    starts = [max(lead, first - 40) for first, _ in hit.highlights]
-    inside = [
-        sum(start <= first and last <= start + _SNIPPET_CHARS for first, last in hit.highlights) for start in starts
-    ]
-    start = starts[inside.index(max(inside))]
-    space = hit.passage.find(" ", start, start + 30) if start > lead else -1
-    start = space + 1 if space >= 0 else start
-    return start, min(length, start + _SNIPPET_CHARS)
-
-
-def _lead(hit: HitOut) -> int:
-    """Where the passage's first word begins."""
-    return len(hit.passage) - len(hit.passage.lstrip())
-
-
-def _flat(text: str) -> str:
-    """One line: runs of white space become one space."""
-    words = " ".join(text.split())
-    return (" " if text[:1].isspace() else "") + words + (" " if text[-1:].isspace() and words else "")

@@ -11,14 +11,15 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from cutaway import __version__
 from cutaway.errors import CutawayError
 from cutaway.faces.http import state, views
-from cutaway.faces.http.limits import Overloaded
 from cutaway.faces.http.logs import LOG
 from cutaway.faces.http.problems import UNEXPECTED, Problem, invalid, problem_of, request_id
 from cutaway.faces.http.service import Service
+from cutaway.faces.limits import Overloaded
 
 API = "/api/v1"
 _ABOUT = """
@@ -50,6 +51,7 @@ def application(service: Service) -> FastAPI:
     app.state.service = service
     app.include_router(views.router, prefix=API)
     app.include_router(state.router, prefix=API)
+    app.router.routes.append(Route("/mcp", endpoint=service.mcp.app))
     app.add_exception_handler(CutawayError, _refused)
     app.add_exception_handler(Overloaded, _overloaded)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -62,7 +64,8 @@ def application(service: Service) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
     service.engine.warm()
-    yield
+    async with service.mcp.running():
+        yield
     service.runs.close(patience=30)
 
 

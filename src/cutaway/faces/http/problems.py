@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Any
 
@@ -14,6 +13,7 @@ from starlette.responses import Response
 
 from cutaway import errors
 from cutaway.errors import AmbiguousNote, CutawayError
+from cutaway.faces.asked import faults
 from cutaway.faces.schemas import Out
 
 MEDIA_TYPE = "application/problem+json"
@@ -93,11 +93,13 @@ def problem_of(error: CutawayError) -> Problem:
     return Problem.named(_kebab(type(error).__name__), _STATUS.get(kind, 500), str(error), **more)
 
 
-def invalid(faults: Sequence[Mapping[str, Any]], known: Iterable[str] = ()) -> Problem:
+def invalid(found: Sequence[Mapping[str, Any]], known: Iterable[str] = ()) -> Problem:
     """Parameters that are not accepted, each by name, with what may have been meant."""
-    found = tuple(_field(fault, list(known)) for fault in faults)
-    detail = "; ".join(f"{part.field}: {part.message}" if part.field else part.message for part in found)
-    return Problem.named("invalid-parameters", 422, detail, errors=found)
+    # A place begins with where it was given: in the body, the query or the path.
+    listed = faults(({**fault, "loc": fault.get("loc", ())[1:]} for fault in found), known)
+    detail = "; ".join(f"{name}: {message}" if name else message for name, message in listed)
+    fields = tuple(FieldOut(field=name, message=message) for name, message in listed)
+    return Problem.named("invalid-parameters", 422, detail, errors=fields)
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -106,17 +108,6 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {
         status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": content} for status in statuses
     }
-
-
-def _field(fault: Mapping[str, Any], known: list[str]) -> FieldOut:
-    path = [str(part) for part in fault.get("loc", ())[1:]]  # after where it was given: body, query or path
-    name, message = ".".join(path), str(fault.get("msg", ""))
-    if fault.get("type") == "extra_forbidden":
-        near = get_close_matches(name, known, n=1)
-        message = f"there is no such parameter; did you mean {near[0]!r}?" if near else "there is no such parameter"
-        if not near and known:
-            message += f". There are: {', '.join(known)}"
-    return FieldOut(field=name, message=message)
 
 
 def _kebab(name: str) -> str:

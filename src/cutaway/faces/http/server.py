@@ -17,11 +17,12 @@ from cutaway.errors import UsageError
 from cutaway.faces.engine import Engine
 from cutaway.faces.http.app import application
 from cutaway.faces.http.guard import LOOPBACK, Guard, Policy
-from cutaway.faces.http.limits import Gate
 from cutaway.faces.http.logs import AccessLog, log_to_stderr
 from cutaway.faces.http.runs import Runs
 from cutaway.faces.http.service import Service
+from cutaway.faces.limits import Gate
 from cutaway.faces.local import socket_file
+from cutaway.faces.mcp.server import OverHttp
 
 _WAITING, _PATIENCE = 256, 30.0
 """How many requests may wait for a worker, and for how many seconds, before they are refused."""
@@ -77,7 +78,8 @@ def served(home: Path, settings: Settings, serving: Serving) -> Iterator[Server]
     token = _token(settings, serving)
     engine = Engine(home, settings)
     gate = Gate(serving.workers or os.cpu_count() or 2, _WAITING, _PATIENCE)
-    service = Service(engine, gate, Runs(home, settings, engine.loader), serving.read_only)
+    runs = Runs(home, settings, engine.loader)
+    service = Service(engine, gate, OverHttp(engine, gate), runs, serving.read_only)
     policy = Policy(hosts=frozenset({serving.host, *serving.hosts}), token=token)
     with _listening(serving) as tcp, _beside(home) as unix:
         log_to_stderr(serving.log_format)

@@ -13,8 +13,9 @@ from starlette.responses import Response
 from cutaway.faces.agreement import AGREEMENT, agreement
 from cutaway.faces.asked import ScopeIn
 from cutaway.faces.engine import Engine
-from cutaway.faces.http.limits import Gate
 from cutaway.faces.http.runs import Runs
+from cutaway.faces.limits import Gate
+from cutaway.faces.mcp.server import OverHttp
 from cutaway.faces.schemas import Out
 from cutaway.faces.sessions import Session
 
@@ -27,6 +28,7 @@ class Service:
 
     engine: Engine
     gate: Gate
+    mcp: OverHttp
     runs: Runs
     read_only: bool
 

@@ -18,10 +18,7 @@ from cutaway.faces.http.problems import NotAllowed, refusals
 from cutaway.faces.http.runs import Run, RunOut
 from cutaway.faces.http.service import Service, answered, service_of
 from cutaway.faces.schemas import Out
-from cutaway.faces.statuses import ListedProjectOut, StatusOut, listed, status
-from cutaway.index.projects import as_scope, projects_of
-from cutaway.index.reader import Reader
-from cutaway.index.store import open_reader
+from cutaway.faces.statuses import ListedProjectOut, StatusOut, every_project, status
 
 router = APIRouter(responses=refusals(400, 403, 404, 409, 422, 503))
 Here = Annotated[Service, Depends(service_of)]
@@ -142,12 +139,7 @@ async def ready(service: Here) -> Response:
 
 
 def _projects(service: Service) -> str:
-    store = open_reader(service.engine.home, service.engine.settings)
-    try:
-        every = projects_of(store)
-        found = listed(store, Reader(store, as_scope(every))) if every else ()
-    finally:
-        store.close()
+    found = every_project(service.engine.home, service.engine.settings)
     return ProjectsOut(projects=found).model_dump_json(by_alias=True)
 
 

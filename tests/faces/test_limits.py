@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from cutaway.faces.http.limits import Gate, Overloaded
+from cutaway.faces.limits import Gate, Overloaded
 
 PATIENT = 60.0
 
