@@ -9,15 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cutaway.faces.mcp.told import (
-    CandidateTold,
-    ChunksTold,
-    NeighboursTold,
-    ProjectsTold,
-    QueryTold,
-    SearchTold,
-    WhyTold,
-)
+from cutaway.faces.mcp.inspected import CandidateTold, ChunksTold, NeighboursTold, QueryTold, WhyTold
+from cutaway.faces.mcp.told import ProjectsTold, SearchTold
 from cutaway.faces.note_texts import NoteTextOut
 from cutaway.faces.statuses import StatusOut
 

@@ -20,15 +20,8 @@ from cutaway.faces.mcp.asked import (
     SearchIn,
     WhyIn,
 )
-from cutaway.faces.mcp.told import (
-    ChunksTold,
-    NeighboursTold,
-    ProjectsTold,
-    ProjectTold,
-    QueryTold,
-    SearchTold,
-    WhyTold,
-)
+from cutaway.faces.mcp.inspected import ChunksTold, NeighboursTold, QueryTold, WhyTold
+from cutaway.faces.mcp.told import ProjectsTold, ProjectTold, SearchTold
 from cutaway.faces.neighbours import nearby
 from cutaway.faces.note_texts import NoteTextOut, read
 from cutaway.faces.schemas import Out, searched
