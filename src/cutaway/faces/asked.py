@@ -6,13 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from cutaway.config import Fusion, Grouping, Mode
+from cutaway.faces.glossary import described
 from cutaway.retrieval.request import MAX_QUERY_CHARS, MAX_RESULTS, Request
 
 MAX_NAME_CHARS = 4_000
-_Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
+"""A name of a project, a note, a condition."""
 
 
 class In(BaseModel):
@@ -20,13 +24,19 @@ class In(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        made = handler(core)
+        described(cls.__name__, handler.resolve_ref_schema(made))
+        return made
+
 
 class ScopeIn(In):
     """Which projects are asked. Without any, the default one, or the only one."""
 
-    projects: tuple[_Name, ...] = Field((), max_length=1_000, description="Names of projects.")
+    projects: tuple[Name, ...] = Field((), max_length=1_000, description="Names of projects.")
     all_projects: bool = Field(False, description="Every project of the index.")
-    here: _Name | None = Field(
+    here: Name | None = Field(
         None,
         description="A folder on the server's machine. Where no project is named, the one around it is meant; "
         "and a note may be named by its path from there.",
@@ -43,7 +53,7 @@ class SearchIn(ScopeIn):
         "path:folder/, title:x, created:2025, a OR b, pref*.",
         examples=["why do pages repeat rows"],
     )
-    where: tuple[_Name, ...] = Field(
+    where: tuple[Name, ...] = Field(
         (),
         max_length=100,
         description="Conditions on the notes' frontmatter, beside those in the query.",
@@ -73,20 +83,20 @@ class SearchIn(ScopeIn):
 class WhyIn(SearchIn):
     """A search, and the note whose place in it is to be explained."""
 
-    note: _Name = Field(description="A path, title, permalink or alias; with `:LINE` or `#N`, a passage of it.")
+    note: Name = Field(description="A path, title, permalink or alias; with `:LINE` or `#N`, a passage of it.")
 
 
 class CompareIn(SearchIn):
     """A search, and two notes to compare."""
 
-    a: _Name = Field(description="A path, title, permalink or alias; with `:LINE` or `#N`, a passage of it.")
-    b: _Name = Field(description="The other one.")
+    a: Name = Field(description="A path, title, permalink or alias; with `:LINE` or `#N`, a passage of it.")
+    b: Name = Field(description="The other one.")
 
 
 class DiffIn(SearchIn):
     """A search, and what to change about it."""
 
-    changes: tuple[_Name, ...] = Field(
+    changes: tuple[Name, ...] = Field(
         min_length=1,
         max_length=100,
         description="Settings of ranking as NAME=VALUE: the search is asked as it is, and with these.",
@@ -97,13 +107,13 @@ class DiffIn(SearchIn):
 class ChunksIn(ScopeIn):
     """A note to look into."""
 
-    note: _Name = Field(description="A path, file name, title, permalink or alias.")
+    note: Name = Field(description="A path, file name, title, permalink or alias.")
 
 
 class NeighboursIn(ScopeIn):
     """A passage, or words, whose neighbours are asked for."""
 
-    target: _Name | None = Field(
+    target: Name | None = Field(
         None, description="A chunk (`NOTE#3`, or its id), a line (`NOTE:12`), or a whole `NOTE`."
     )
     text: str | None = Field(
@@ -117,7 +127,7 @@ class NeighboursIn(ScopeIn):
 class NoteIn(ScopeIn):
     """A note to read, whole or in part."""
 
-    note: _Name = Field(description="A path, file name, title, permalink or alias.")
+    note: Name = Field(description="A path, file name, title, permalink or alias.")
     first_line: int = Field(1, ge=1, le=100_000_000, description="First line to give.")
     last_line: int | None = Field(None, ge=1, le=100_000_000, description="Last line to give; without it, to the end.")
     start: int = Field(0, ge=0, le=10_000_000_000, description="Where to go on: the `next` of an earlier answer.")

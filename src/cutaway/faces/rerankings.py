@@ -11,7 +11,7 @@ from cutaway.inspector.reranking import reranked
 from cutaway.retrieval.pipeline import Answer
 
 
-class PlaceOut(Out):
+class RankedOut(Out):
     rank: int
     score: float
 
@@ -20,9 +20,9 @@ class MovementOut(Out):
     """A result that the cross-encoder read. Score and rank before and after stand side by side."""
 
     row: RowOut
-    before: PlaceOut
-    rerank: PlaceOut = Field(description="Among the results read; the score is in [0, 1].")
-    after: PlaceOut
+    before: RankedOut
+    rerank: RankedOut = Field(description="Among the results read; the score is in [0, 1].")
+    after: RankedOut
     moved: int = Field(description="Places risen; below zero where it fell.")
     remembered: bool = Field(description="Whether the score came from the cache.")
 
@@ -59,9 +59,9 @@ class RerankOut(Out):
             movements=tuple(
                 MovementOut(
                     row=RowOut.of(movement.row),
-                    before=PlaceOut(**movement.before._asdict()),
-                    rerank=PlaceOut(**movement.read._asdict()),
-                    after=PlaceOut(**movement.after._asdict()),
+                    before=RankedOut(**movement.before._asdict()),
+                    rerank=RankedOut(**movement.read._asdict()),
+                    after=RankedOut(**movement.after._asdict()),
                     moved=movement.moved,
                     remembered=movement.remembered,
                 )

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from cutaway.faces.glossary import described
 
 if TYPE_CHECKING:  # who only reads what a server made needs no engine
     from cutaway.faces.asked import SearchIn
@@ -26,6 +30,12 @@ class Out(BaseModel):
     def as_json(self) -> str:
         """As JSON; NaN and infinity cannot occur."""
         return self.model_dump_json(indent=2, by_alias=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        made = handler(core)
+        described(cls.__name__, handler.resolve_ref_schema(made))
+        return made
 
 
 class RowOut(Out):

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from cutaway import __version__
 from cutaway.errors import CutawayError
 from cutaway.faces.http import state, views
+from cutaway.faces.http.document import document
 from cutaway.faces.http.logs import LOG
 from cutaway.faces.http.problems import UNEXPECTED, Problem, invalid, problem_of, request_id
 from cutaway.faces.http.service import Service
@@ -45,10 +46,12 @@ def application(service: Service) -> FastAPI:
         docs_url=None,  # its pages come from elsewhere
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
         lifespan=_lifespan,
         telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
     )
     app.state.service = service
+    app.openapi = lambda: document(app)  # type: ignore[method-assign]
     app.include_router(views.router, prefix=API)
     app.include_router(state.router, prefix=API)
     app.router.routes.append(Route("/mcp", endpoint=service.mcp.app))

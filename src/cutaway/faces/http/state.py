@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from cutaway import __version__
 from cutaway.errors import CutawayError, UnknownProject
-from cutaway.faces.asked import In, ScopeIn
+from cutaway.faces.asked import In, Name, ScopeIn
 from cutaway.faces.http.problems import NotAllowed, refusals
 from cutaway.faces.http.runs import Run, RunOut
 from cutaway.faces.http.service import Service, answered, service_of
@@ -34,7 +34,7 @@ class ProjectsOut(Out):
 class RunIn(In):
     """What to bring in line."""
 
-    projects: tuple[str, ...] = Field((), max_length=1_000, description="Names of projects; without any, every one.")
+    projects: tuple[Name, ...] = Field((), max_length=1_000, description="Names of projects; without any, every one.")
     embed: bool = Field(True, description="Whether to embed what waits, too.")
 
 

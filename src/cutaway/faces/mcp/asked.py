@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from cutaway.config import Grouping, Mode
-from cutaway.faces.asked import MAX_NAME_CHARS, In
+from cutaway.faces.asked import MAX_NAME_CHARS, In, Name
 from cutaway.retrieval.request import MAX_QUERY_CHARS
 
-_Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
 _NOTE = "A path (`project:path` where several projects are asked), file name, title, permalink or alias."
 
 
@@ -21,7 +20,7 @@ class NothingIn(In):
 class ScopeIn(In):
     """Which projects are asked."""
 
-    projects: tuple[_Name, ...] = Field(
+    projects: tuple[Name, ...] = Field(
         (), max_length=100, description="Names of projects; without any, the default one, or the only one."
     )
     all_projects: bool = Field(False, description="Ask every project.")
@@ -43,7 +42,7 @@ class QueryIn(DetailIn):
         description='Words or a question. Conditions narrow: "a phrase", -word, tag:x, type:x, path:folder/, title:x, '
         "created:2025, a OR b, pref*.",
     )
-    where: tuple[_Name, ...] = Field(
+    where: tuple[Name, ...] = Field(
         (), max_length=20, description="Conditions on frontmatter, as `status=active` or `due<2025-06`."
     )
     mode: Mode | None = Field(None, description="`hybrid` (default), `text` for exact words, `vector` for meaning.")
@@ -73,19 +72,19 @@ class InspectIn(QueryIn):
 class WhyIn(QueryIn):
     """A search, and a note whose place in it is to be explained."""
 
-    note: _Name = Field(description=_NOTE + " With `:LINE` or `#N`, a passage of it.")
+    note: Name = Field(description=_NOTE + " With `:LINE` or `#N`, a passage of it.")
 
 
 class ChunksIn(DetailIn):
     """A note to look into."""
 
-    note: _Name = Field(description=_NOTE)
+    note: Name = Field(description=_NOTE)
 
 
 class NeighboursIn(DetailIn):
     """A passage, or words, whose neighbours are asked for."""
 
-    target: _Name | None = Field(
+    target: Name | None = Field(
         None, description="A chunk (`NOTE#3`, as locators are printed), a line (`NOTE:12`) or a whole NOTE."
     )
     text: str | None = Field(
@@ -97,7 +96,7 @@ class NeighboursIn(DetailIn):
 class NoteIn(ScopeIn):
     """A note to read."""
 
-    note: _Name = Field(description=_NOTE)
+    note: Name = Field(description=_NOTE)
     first_line: int = Field(1, ge=1, le=100_000_000, description="First line to read.")
     last_line: int | None = Field(None, ge=1, le=100_000_000, description="Last line to read; without it, to the end.")
     start: int = Field(0, ge=0, le=10_000_000_000, description="Where to go on: the `next` of an earlier answer.")
