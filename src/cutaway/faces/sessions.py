@@ -41,7 +41,9 @@ class Session:
     def models(self, asked: SearchIn, inspecting: bool = False) -> Models:
         """What this search may ask. *inspecting* writes nothing, not even what the reranker said."""
         embedder, reranker = self.loader.for_search(self.settings, asked.mode, asked.rerank, asked.depth)
-        return Models(embedder, reranker, ScoreCache(self.home, self.settings.rerank_cache, read_only=inspecting))
+        remembered = self.settings.rerank_cache
+        cache = ScoreCache(self.home, remembered, read_only=inspecting, settings=self.settings)
+        return Models(embedder, reranker, cache)
 
     def answer(self, asked: SearchIn, inspecting: bool = False) -> Answer:
         """Run the search."""

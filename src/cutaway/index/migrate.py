@@ -18,6 +18,7 @@ from cutaway.errors import IndexMismatch, IndexMissing, UsageError
 from cutaway.index.manifest import Manifest
 from cutaway.index.note_tables import row_terms
 from cutaway.index.projects import projects_of
+from cutaway.index.state import Judgments
 from cutaway.index.store import Store, alone, copied_from, open_reader, open_writer
 from cutaway.index.vectors import Space
 from cutaway.notes.rows import parse
@@ -41,6 +42,7 @@ class Copied(NamedTuple):
     embeddings: int
     place: str
     """Where the copy is."""
+    judgments: int = 0
 
 
 def migrate(
@@ -56,7 +58,11 @@ def migrate(
         if not replace:
             _check_free(home, target, reading.place)
         with closing(open_writer(home, target, unfinished=True)) as writing, reading.snapshot():
-            return _Copy(reading, writing, progress).made()
+            copied = _Copy(reading, writing, progress).made()
+    judgments = Judgments(home, settings).all()
+    if judgments:
+        Judgments(home, target).keep(judgments)
+    return copied._replace(judgments=len(judgments))
 
 
 def _check_free(home: Path, target: Settings, source: str) -> None:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from cutaway.config import Settings
-from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing, ModelUnavailable, SettingsError, StoreUnavailable
+from cutaway.errors import IndexBusy, IndexMismatch, IndexMissing, ModelUnavailable, StoreUnavailable
 from cutaway.index.dialect import BESIDES, bound, statements, table_names, translated, typed
 from cutaway.index.effects import Effects
 from cutaway.index.postings import POSTINGS, Postings
@@ -20,11 +20,14 @@ try:
     import psycopg
     from psycopg import sql
     from psycopg.pq import TransactionStatus
+    from psycopg_pool import ConnectionPool
+
+    from cutaway.index.pool import CONNECTION, address_of, pool_of
+    from cutaway.index.pool import pooled as pooled
 except ImportError:  # an extra
     raise ModelUnavailable("a store in Postgres needs: pip install 'cutaway[postgres]'") from None
 
 
-_PATIENCE: Any = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 # The server, too, gives up a worker whose machine is gone, or that hangs, and with it what it had claimed.
 _WORKING = (
     *("SET tcp_keepalives_idle = 30", "SET tcp_keepalives_interval = 10", "SET tcp_keepalives_count = 3"),
@@ -58,18 +61,14 @@ class PostgresStore:
     kept = " FOR UPDATE OF c"
     unclaimed = " FOR UPDATE OF c SKIP LOCKED"
 
-    def __init__(self, settings: Settings) -> None:
-        assert settings.store is not None
-        self.settings = settings
-        try:
-            with _reported():
-                self.connection = psycopg.connect(settings.store.get_secret_value(), autocommit=True, **_PATIENCE)
-        except psycopg.ProgrammingError:  # its own words repeat the address, and with it the password
-            raise SettingsError(
-                "store is no address that PostgreSQL understands. Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE; "
-                "signs such as @ or / in a password are written as %40 or %2F."
-            ) from None
+    def __init__(self, settings: Settings, pool: ConnectionPool | None = None) -> None:
+        self.settings, self._pool = settings, pool
         self._schema = sql.Identifier(settings.store_schema)
+        with _reported():
+            if pool is not None:
+                self.connection = pool.getconn()
+            else:
+                self.connection = psycopg.connect(address_of(settings), **CONNECTION)
 
     @classmethod
     def for_writing(cls, settings: Settings) -> PostgresStore:
@@ -87,9 +86,21 @@ class PostgresStore:
     @classmethod
     def for_reading(cls, settings: Settings) -> PostgresStore:
         """Open it read only. Raises IndexMissing, IndexMismatch, StoreUnavailable."""
-        with cls._current(settings) as store:
+        with cls._current(settings, pool_of(settings)) as store:
             store.connection.execute("SET default_transaction_read_only = on")
             return store
+
+    @classmethod
+    @contextmanager
+    def for_state(cls, settings: Settings) -> Iterator[PostgresStore]:
+        """A connection to the schema, whatever is in it, for a moment. Raises StoreUnavailable."""
+        store = cls(settings, pool_of(settings))
+        try:
+            store._enter()
+            store.connection.execute("SET default_transaction_read_only = off")
+            yield store
+        finally:
+            store.close()
 
     @classmethod
     def for_working(cls, settings: Settings) -> PostgresStore:
@@ -101,18 +112,18 @@ class PostgresStore:
 
     @classmethod
     @contextmanager
-    def _current(cls, settings: Settings) -> Iterator[PostgresStore]:
+    def _current(cls, settings: Settings, pool: ConnectionPool | None = None) -> Iterator[PostgresStore]:
         """A connection to an index that is there, and of this version."""
-        with cls._opening(settings) as store:
+        with cls._opening(settings, pool) as store:
             store._enter()
             store.require_current()
             yield store
 
     @classmethod
     @contextmanager
-    def _opening(cls, settings: Settings) -> Iterator[PostgresStore]:
+    def _opening(cls, settings: Settings, pool: ConnectionPool | None = None) -> Iterator[PostgresStore]:
         """A connection that is closed again where it turns out to be of no use."""
-        store = cls(settings)
+        store = cls(settings, pool)
         try:
             yield store
         except BaseException:
@@ -226,7 +237,10 @@ class PostgresStore:
 
     def close(self) -> None:
         self.effects.closed()
-        self.connection.close()
+        if self._pool is None:
+            self.connection.close()
+        else:
+            self._pool.putconn(self.connection)
 
     def _enter(self) -> None:
         """Look for tables in the schema of this index; in public for the extensions."""

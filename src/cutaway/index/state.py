@@ -1,22 +1,24 @@
-"""The state file: what cannot be derived from the notes, or is too dear to lose with the index.
+"""The state: what cannot be derived from the notes, or is too dear to lose with the index.
 
-It lies beside the index and outlives it: people's judgments, and the cross-encoder's scores.
+People's judgments, and the cross-encoder's scores. It outlives every rebuild: in a file beside the index, or,
+where the index is in Postgres, in tables of their own there, so that all processes share them.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import apsw
 
+from cutaway.config import Settings
 from cutaway.errors import StateUnavailable
 from cutaway.index.store import now
 
-_TABLES = """
+TABLES = """
 CREATE TABLE IF NOT EXISTS relevance (
     id INTEGER PRIMARY KEY,
     model TEXT NOT NULL,
@@ -36,10 +38,49 @@ CREATE TABLE IF NOT EXISTS judgments (
 """
 _BRIEFLY, _PATIENTLY = 200, 5_000
 """Milliseconds to wait for another writer: a score that is not kept costs less than waiting, a judgment does not."""
+_JUDGED = (
+    "INSERT INTO judgments (project, query, path, grade, judged_at) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (project, query, path) DO UPDATE SET grade = excluded.grade, judged_at = excluded.judged_at"
+)
+_RESCORED = "DELETE FROM relevance WHERE model = ? AND query = ? AND document = ?"
+_SCORED = (
+    "INSERT INTO relevance (model, query, document, score) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (model, query, document) DO UPDATE SET score = excluded.score"
+)
+
+
+class Statements(Protocol):
+    """What runs statements inside one transaction."""
+
+    def execute(self, statement: str, values: Any = ...) -> Any: ...
+
+    def executemany(self, statement: str, values: Iterable[Any]) -> Any: ...
+
+
+class State(Protocol):
+    """Where the state is."""
+
+    def rows(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Rows of a query; none where nothing was ever written. Raises StateUnavailable."""
+
+    def writing(self, patience: int, create: bool = True) -> AbstractContextManager[Statements]:
+        """One write transaction: all of it or none. Raises StateUnavailable after so many milliseconds' waiting.
+
+        Also where there is no home yet, unless it may *create* one.
+        """
+
+
+def state_of(home: Path, settings: Settings | None) -> State:
+    """The state that belongs to a home's index."""
+    if settings is None or settings.store is None:
+        return StateFile(state_file(home))
+    from cutaway.index.postgres_state import PostgresState  # only where it is used
+
+    return PostgresState(settings)
 
 
 def state_file(home: Path) -> Path:
-    """The file that holds a home's state."""
+    """The file that holds a home's state, where its index is a file."""
     return home / "state.sqlite"
 
 
@@ -50,8 +91,8 @@ class ScoreCache:
     ``trouble`` says what went wrong since the last look-up.
     """
 
-    def __init__(self, home: Path, capacity: int, *, read_only: bool = False) -> None:
-        self._file, self._capacity, self._read_only = state_file(home), capacity, read_only
+    def __init__(self, home: Path, capacity: int, *, read_only: bool = False, settings: Settings | None = None) -> None:
+        self._state, self._capacity, self._read_only = state_of(home, settings), capacity, read_only
         self.trouble: str | None = None
 
     def scores(self, model: str, query: str, documents: Sequence[str]) -> dict[str, float]:
@@ -60,7 +101,7 @@ class ScoreCache:
         by_hash = {hashed(document): document for document in documents}
         asked = "SELECT document, score FROM relevance WHERE model = ? AND query = ? AND score BETWEEN 0 AND 1"
         try:
-            known = _read(self._file, asked, (model, hashed(query))) if self._capacity else []
+            known = self._state.rows(asked, (model, hashed(query))) if self._capacity else []
         except StateUnavailable as error:
             self.trouble = f"remembered scores could not be read: {error}"
             return {}
@@ -73,10 +114,9 @@ class ScoreCache:
         rows = [(model, hashed(query), hashed(document), score) for document, score in scores.items()]
         oldest = "DELETE FROM relevance WHERE id <= (SELECT id FROM relevance ORDER BY id DESC LIMIT 1 OFFSET ?)"
         try:
-            with _writing(self._file, _BRIEFLY) as connection:
-                connection.executemany(
-                    "INSERT OR REPLACE INTO relevance (model, query, document, score) VALUES (?, ?, ?, ?)", rows
-                )
+            with self._state.writing(_BRIEFLY, create=False) as connection:
+                connection.executemany(_RESCORED, [row[:3] for row in rows])  # so that they are the youngest
+                connection.executemany(_SCORED, rows)
                 connection.execute(oldest, (self._capacity,))
         except StateUnavailable as error:
             self.trouble = f"scores could not be kept: {error}"
@@ -94,35 +134,45 @@ class Judgment(NamedTuple):
 class Judgments:
     """The judgments of a home. They are never derived, so they do not live in the index. Raises StateUnavailable."""
 
-    def __init__(self, home: Path) -> None:
-        self._file = state_file(home)
+    def __init__(self, home: Path, settings: Settings | None = None) -> None:
+        self._state = state_of(home, settings)
 
     def of(self, projects: Sequence[str]) -> list[Judgment]:
         """The judgments of these projects, by query and path."""
         marks = ", ".join("?" * len(projects))
         asked = f"SELECT project, query, path, grade FROM judgments WHERE project IN ({marks}) ORDER BY query, path"
-        return [Judgment(*row) for row in _read(self._file, asked, tuple(projects))]
+        return [Judgment(*row) for row in self._state.rows(asked, tuple(projects))]
+
+    def all(self) -> list[Judgment]:
+        """The judgments of every project, also of those that the index has no more."""
+        return [
+            Judgment(*row)
+            for row in self._state.rows("SELECT project, query, path, grade FROM judgments ORDER BY 1, 2, 3", ())
+        ]
 
     def keep(self, judgments: Iterable[Judgment]) -> None:
         """Store judgments, all or none; a later one replaces an earlier one on the same result."""
         rows = [(*judgment, now()) for judgment in judgments]
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with _writing(self._file, _PATIENTLY) as connection:
-            connection.executemany("INSERT OR REPLACE INTO judgments VALUES (?, ?, ?, ?, ?)", rows)
+        with self._state.writing(_PATIENTLY) as connection:
+            connection.executemany(_JUDGED, rows)
 
     def forget(self, judgment: Judgment) -> bool:
         """Take a judgment back; whether there was one."""
-        taken = "DELETE FROM judgments WHERE project = ? AND query = ? AND path = ?"
-        with _writing(self._file, _PATIENTLY) as connection:
-            connection.execute(taken, tuple(judgment[:3]))
-            return connection.changes() > 0
+        taken = "DELETE FROM judgments WHERE project = ? AND query = ? AND path = ? RETURNING 1"
+        with self._state.writing(_PATIENTLY) as connection:
+            return bool(list(connection.execute(taken, tuple(judgment[:3]))))
 
     def rename(self, project: str, name: str) -> None:
         """Let the judgments of a project follow its name. Nothing to do is no fault."""
-        if not _read(self._file, "SELECT 1 FROM judgments WHERE project = ? LIMIT 1", (project,)):
+        if not self._state.rows("SELECT 1 FROM judgments WHERE project = ? LIMIT 1", (project,)):
             return
-        with _writing(self._file, _PATIENTLY) as connection:
-            connection.execute("UPDATE OR REPLACE judgments SET project = ? WHERE project = ?", (name, project))
+        replaced = (
+            "DELETE FROM judgments WHERE project = ? AND EXISTS (SELECT 1 FROM judgments j WHERE j.project = ?"
+            " AND j.query = judgments.query AND j.path = judgments.path)"
+        )
+        with self._state.writing(_PATIENTLY) as connection:
+            connection.execute(replaced, (name, project))
+            connection.execute("UPDATE judgments SET project = ? WHERE project = ?", (name, project))
 
 
 def hashed(text: str) -> bytes:
@@ -130,35 +180,38 @@ def hashed(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _read(file: Path, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """Rows of a query; none where nothing was ever written. Raises StateUnavailable."""
-    try:
-        if not file.exists() or (file.is_file() and not file.stat().st_size):
-            return []
-        connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            connection.set_busy_timeout(_BRIEFLY)
-            return connection.execute(query, values).fetchall()
-        finally:
-            connection.close()
-    except (apsw.Error, OSError) as error:
-        raise StateUnavailable(f"{file} cannot be read: {error}") from None
+class StateFile:
+    """The state in a file of its own."""
 
+    def __init__(self, file: Path) -> None:
+        self._file = file
 
-@contextmanager
-def _writing(file: Path, patience: int) -> Iterator[apsw.Connection]:
-    """One write transaction: all of it or none. Raises StateUnavailable."""
-    try:
-        connection = apsw.Connection(str(file))
+    def rows(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         try:
-            connection.set_busy_timeout(patience)
-            connection.execute(
-                "BEGIN IMMEDIATE"
-            )  # a lock taken later, by a transaction that has read, is not waited for
-            connection.execute(_TABLES)
-            yield connection
-            connection.execute("COMMIT")
-        finally:
-            connection.close()  # rolls back what was not committed
-    except (apsw.Error, OSError) as error:
-        raise StateUnavailable(f"{file} cannot be written: {error}") from None
+            if not self._file.exists() or (self._file.is_file() and not self._file.stat().st_size):
+                return []
+            connection = apsw.Connection(str(self._file), flags=apsw.SQLITE_OPEN_READONLY)
+            try:
+                connection.set_busy_timeout(_BRIEFLY)
+                return connection.execute(query, values).fetchall()
+            finally:
+                connection.close()
+        except (apsw.Error, OSError) as error:
+            raise StateUnavailable(f"{self._file} cannot be read: {error}") from None
+
+    @contextmanager
+    def writing(self, patience: int, create: bool = True) -> Iterator[apsw.Connection]:
+        try:
+            if create:
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+            connection = apsw.Connection(str(self._file))
+            try:
+                connection.set_busy_timeout(patience)
+                connection.execute("BEGIN IMMEDIATE")  # taken later, after reading, the lock would not be waited for
+                connection.execute(TABLES)
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                connection.close()  # rolls back what was not committed
+        except (apsw.Error, OSError) as error:
+            raise StateUnavailable(f"{self._file} cannot be written: {error}") from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -152,6 +152,15 @@ def _finished(store: Store, unfinished: bool) -> Store:
     raise IndexUnfinished(
         f"{place} is a copy of {source} that was not finished. Use that index, and run cutaway migrate again."
     )
+
+
+def keeping_connections(settings: Settings) -> AbstractContextManager[None]:
+    """Inside, readers of an index in Postgres take over each other's connections: for who answers many."""
+    if settings.store is None:
+        return nullcontext()
+    from cutaway.index.postgres import pooled  # which says what to install
+
+    return pooled(settings)
 
 
 def open_worker(settings: Settings) -> Store:

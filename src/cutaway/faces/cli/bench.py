@@ -83,7 +83,7 @@ def stored(options: argparse.Namespace) -> JudgedSet:
     with reading(options) as session:
         projects = [project.name for project in session.reader.scope]
     grades: dict[str, dict[str, int]] = {}
-    for judgment in Judgments(home_of(options)).of(projects):
+    for judgment in Judgments(session.home, session.base).of(projects):
         grades.setdefault(judgment.query, {})[judgment.path] = judgment.grade
     if not grades:
         raise UsageError("no judgments are stored. Name files with --queries and --qrels, or use: cutaway eval judge.")
@@ -162,7 +162,9 @@ def _bench(reader: Reader, home: Path, documents: Documents, variants: Sequence[
     embedder = embedder_or_reason(variants[0], at_once=True)
     reranking = [settings for settings in variants if settings.rerank]
     reranker = cross_encoder_or_reason(reranking[0], at_once=True) if reranking else "reranking is off"
-    return Bench(reader, Models(embedder, reranker, ScoreCache(home, variants[0].rerank_cache)), documents)
+    return Bench(
+        reader, Models(embedder, reranker, ScoreCache(home, variants[0].rerank_cache, settings=variants[0])), documents
+    )
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -76,7 +76,9 @@ def record(options: argparse.Namespace) -> int:
 def _asking(session: Session, settings: Settings) -> Ask:
     embedder = embedder_or_reason(settings, at_once=True)
     reranker = cross_encoder_or_reason(settings, at_once=True) if settings.rerank else "reranking is off"
-    models = Models(embedder, reranker, ScoreCache(session.home, settings.rerank_cache, read_only=True))
+    models = Models(
+        embedder, reranker, ScoreCache(session.home, settings.rerank_cache, read_only=True, settings=settings)
+    )
 
     def ask(query: str, limit: int, page: int) -> Answer:
         return search(Request(query, limit=limit, page=page), settings, session.reader, models)

@@ -11,7 +11,6 @@ from cutaway.errors import AmbiguousNote, NoteNotFound, UsageError
 from cutaway.evaluation.judged import JudgedSet, Topic, queries_jsonl, read_set, written
 from cutaway.faces.cli.eval_run import check_writable
 from cutaway.faces.cli.layout import columns
-from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, reading, screen
 from cutaway.index.cards import NoteNames
 from cutaway.index.reader import Reader
@@ -24,7 +23,7 @@ def judge(options: argparse.Namespace) -> int:
     """Store one judgment, or take it back."""
     with reading(options) as session:
         project, path = _place(options.note, session.reader)
-    store = Judgments(home_of(options))
+    store = Judgments(session.home, session.base)
     query = options.query.encode("utf-8", "replace").decode().strip()  # as a search reads it
     if not query:
         raise UsageError("the query is empty. Give the words that were searched for.")
@@ -44,7 +43,7 @@ def judgments(options: argparse.Namespace) -> int:
     if options.source:
         return _imported(options)
     with reading(options) as session:
-        held = Judgments(home_of(options)).of([project.name for project in session.reader.scope])
+        held = Judgments(session.home, session.base).of([project.name for project in session.reader.scope])
     if options.export:
         _export(held, options)
     elif options.json:
@@ -71,7 +70,7 @@ def _imported(options: argparse.Namespace) -> int:
     for judgment in found:
         if judgment.grade not in _GRADES:
             raise UsageError(f"grade {judgment.grade} of {judgment.path} is not 0, 1, 2 or 3. Nothing was stored.")
-    Judgments(home_of(options)).keep(found)
+    Judgments(session.home, session.base).keep(found)
     messages().print(f"{len(found)} judgments imported", highlight=False)
     return 0
 

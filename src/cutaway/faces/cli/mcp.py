@@ -12,6 +12,7 @@ from cutaway.errors import UsageError
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.engine import Engine
 from cutaway.faces.limits import Gate
+from cutaway.index.store import keeping_connections
 
 
 def run(options: argparse.Namespace) -> int:
@@ -26,5 +27,6 @@ def run(options: argparse.Namespace) -> int:
     home = home_of(options)
     engine = Engine(home, load_settings(home))
     engine.warm()
-    anyio.run(over_stdio, engine, Gate(os.cpu_count() or 2, waiting=64, patience=60))
+    with keeping_connections(engine.settings):
+        anyio.run(over_stdio, engine, Gate(os.cpu_count() or 2, waiting=64, patience=60))
     return 0

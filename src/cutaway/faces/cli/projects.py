@@ -62,7 +62,7 @@ def rename(options: argparse.Namespace) -> int:
     with writing(options) as (connection, writer), connection.transaction():
         project = named_project(connection, options.name)
         writer.rename_project(project, options.new)
-        Judgments(home_of(options)).rename(options.name, options.new)
+        Judgments(home_of(options), connection.settings).rename(options.name, options.new)
         bump_generation(connection)
     said(f"{options.name} is now called {options.new}")
     return 0

@@ -23,6 +23,7 @@ from cutaway.faces.http.service import Service
 from cutaway.faces.limits import Gate
 from cutaway.faces.local import socket_file
 from cutaway.faces.mcp.server import OverHttp
+from cutaway.index.store import keeping_connections
 
 _WAITING, _PATIENCE = 256, 30.0
 """How many requests may wait for a worker, and for how many seconds, before they are refused."""
@@ -81,7 +82,7 @@ def served(home: Path, settings: Settings, serving: Serving) -> Iterator[Server]
     runs = Runs(home, settings, engine.loader)
     service = Service(engine, gate, OverHttp(engine, gate), runs, serving.read_only)
     policy = Policy(hosts=frozenset({serving.host, *serving.hosts}), token=token)
-    with _listening(serving) as tcp, _beside(home) as unix:
+    with keeping_connections(settings), _listening(serving) as tcp, _beside(home) as unix:
         log_to_stderr(serving.log_format)
         config = uvicorn.Config(
             AccessLog(Guard(application(service), policy)),
