@@ -108,9 +108,15 @@ class Settings(BaseModel):
         None, pattern=_ADDRESS, description="Base address of a Cohere- or Jina-style `/rerank` endpoint."
     )
     rerank_key: SecretStr | None = Field(None, description="Its key, sent as a bearer token.")
-    rerank_timeout: float = Field(10.0, gt=0, le=600, description="Seconds the endpoint may take.")
+    rerank_timeout: float = Field(10.0, gt=0, le=600, description="Seconds that reranking may take.")
     rerank_cache: int = Field(20_000, ge=0, le=1_000_000, description="How many of its scores are remembered.")
 
+    telemetry_url: str | None = Field(
+        None,
+        pattern=_ADDRESS,
+        description="Where a server's searches are told: an address that takes OTLP over HTTP.",
+    )
+    telemetry_text: bool = Field(False, description="Whether queries, titles and paths are told, too.")
     serve_token: SecretStr | None = Field(
         None, description="What programs must send to `cutaway serve` as a bearer token; needed beyond this machine."
     )

@@ -292,3 +292,17 @@ def test_a_failure_of_the_runtime_is_a_model_that_is_unavailable(monkeypatch: py
 
     with pytest.raises(ModelUnavailable, match="ms-marco-MiniLM-L-12-v2 failed: failed to allocate memory"):
         reranker.relevance(QUERY, [RIGHT])
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 60.0])
+def test_a_model_that_reads_here_has_its_time_too(seconds: float) -> None:
+    """The policy then decides, as it does where an endpoint is slow."""
+    reranker = named_cross_encoder(Settings(rerank_timeout=seconds))
+    assert reranker
+
+    if seconds < 1:
+        with pytest.raises(RerankFailed, match=r"1 of 4 documents after 1e-09 s.*rerank_depth.*rerank_timeout"):
+            reranker.relevance(QUERY, [RIGHT] * 4)
+        assert 1 == len(reranker.relevance(QUERY, [RIGHT]))  # what is read is kept
+    else:
+        assert 4 == len(reranker.relevance(QUERY, [RIGHT] * 4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Lock
@@ -15,6 +16,7 @@ from cutaway.index.kept import Kept
 from cutaway.index.reader import Reader
 from cutaway.index.store import Store
 from cutaway.model import Scope
+from cutaway.retrieval.pipeline import Answer
 
 _SCOPES_KEPT = 4
 """Of how many scopes the vectors and the row table stay in memory."""
@@ -23,15 +25,15 @@ _SCOPES_KEPT = 4
 class Engine:
     """Opens sessions. Each sees one state of the index, whatever is written meanwhile, and is used on one thread."""
 
-    def __init__(self, home: Path, settings: Settings) -> None:
-        self.home, self.settings = home, settings
+    def __init__(self, home: Path, settings: Settings, told: Callable[[Answer], None] | None = None) -> None:
+        self.home, self.settings, self._told = home, settings, told
         self.loader = Loader()
         self._kept: OrderedDict[tuple[object, ...], Kept] = OrderedDict()
         self._guard = Lock()
 
     def session(self, asked: ScopeIn) -> AbstractContextManager[Session]:
         """One state of the index, for what was asked. Raises what ``opened`` raises."""
-        return opened(self.home, self.settings, asked, self.loader, self._kept_of)
+        return opened(self.home, self.settings, asked, self.loader, self._kept_of, self._told)
 
     def warm(self) -> None:
         """Start loading what the next search will need."""

@@ -33,6 +33,8 @@ class Session:
     """Those of what is searched: its projects' own where they agree, else the home's."""
     reader: Reader
     loader: Loader
+    told: Callable[[Answer], None] | None = None
+    """Who is told of each search."""
 
     def embedder(self) -> Embedder | str:
         """The configured embedder, or why there is none."""
@@ -45,9 +47,12 @@ class Session:
         cache = ScoreCache(self.home, remembered, read_only=inspecting, settings=self.settings)
         return Models(embedder, reranker, cache)
 
-    def answer(self, asked: SearchIn, inspecting: bool = False) -> Answer:
+    def answer(self, asked: SearchIn, inspecting: bool = False, models: Models | None = None) -> Answer:
         """Run the search."""
-        return search(asked.request(), self.settings, self.reader, self.models(asked, inspecting))
+        answer = search(asked.request(), self.settings, self.reader, models or self.models(asked, inspecting))
+        if self.told is not None:
+            self.told(answer)
+        return answer
 
 
 def nothing_kept(store: Store, scope: Scope) -> Kept:  # noqa: ARG001
@@ -62,6 +67,7 @@ def opened(
     asked: ScopeIn,
     loader: Loader,
     kept: Callable[[Store, Scope], Kept] = nothing_kept,
+    told: Callable[[Answer], None] | None = None,
 ) -> Iterator[Session]:
     """Open the index read only, as one state of it, for the projects asked for.
 
@@ -73,7 +79,7 @@ def opened(
             here = _folder(asked.here)
             scope = as_scope(projects_of(store)) if asked.all_projects else scope_of(store, asked.projects, here)
             own = for_scope(settings, [project.settings for project in scope])
-            yield Session(home, settings, own, Reader(store, scope, kept(store, scope), here), loader)
+            yield Session(home, settings, own, Reader(store, scope, kept(store, scope), here), loader, told)
     finally:
         store.close()
 

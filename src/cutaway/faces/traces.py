@@ -162,6 +162,7 @@ class TraceOut(Out):
     rerank: RerankOut
     stages: tuple[StageOut, ...]
     baseline: BaselineOut | None = Field(description="Null where no vectors were read.")
+    embedded_ms: float | None = Field(None, description="What embedding the query took; null where it was not.")
     candidates: tuple[CandidateOut, ...]
     misses: tuple[RowOut, ...] = Field(
         description="Candidates whose note (or row) is on no page up to this one's end, nearest first."
@@ -181,7 +182,7 @@ class TraceOut(Out):
 
     @classmethod
     def of(cls, answer: Answer, notes: Mapping[NoteId, NoteCard]) -> TraceOut:
-        shown = SearchOut.of(answer)
+        shown, embedding = SearchOut.of(answer), answer.evidence.embedding
         return cls(
             query=answer.plan.text,
             mode=answer.plan.mode,
@@ -191,6 +192,7 @@ class TraceOut(Out):
             stages=tuple(StageOut.of(stage) for stage in answer.stages),
             candidates=tuple(CandidateOut.of(answer, seen, notes[seen.note]) for seen in candidates(answer)),
             misses=tuple(RowOut.of(missed.row) for missed in misses(answer)),
+            embedded_ms=round(embedding.seconds * 1000, 3) if embedding else None,
             baseline=BaselineOut(**asdict(answer.evidence.baseline)) if answer.evidence.nearest else None,
             terms=QueryTermOut.all_of(answer),
             **{

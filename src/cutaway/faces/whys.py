@@ -16,7 +16,7 @@ from cutaway.inspector.compare import AtStage, Part, Versus, versus
 from cutaway.inspector.journeys import Candidate, Step
 from cutaway.inspector.why import Why, opened, why
 from cutaway.models.embedder import Remembering
-from cutaway.retrieval.pipeline import Answer, search
+from cutaway.retrieval.pipeline import Answer
 
 
 class FoundOut(Out):
@@ -181,7 +181,7 @@ def _asked(session: Session, asked: SearchIn) -> tuple[Answer, Answer]:
     models = session.models(asked, inspecting=True)
     if not isinstance(models.embedder, str):
         models = replace(models, embedder=Remembering(models.embedder))
-    answer = search(asked.request(), session.settings, session.reader, models)
+    answer = session.answer(asked, models=models)
     return answer, opened(answer, session.reader, models)
 
 

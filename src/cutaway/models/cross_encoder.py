@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Real
+from time import monotonic
 from typing import Protocol
 
 from cutaway.config import Settings
@@ -38,6 +39,19 @@ def squashed(logit: float) -> float:
     return 1 / (1 + math.exp(-max(-500.0, min(logit, 500.0)) / _TEMPERATURE))
 
 
+def in_time(scores: Iterator[float], count: int, seconds: float) -> list[float]:
+    """Scores as they come, while there is time: a model that reads here cannot be left waiting. Raises RerankFailed."""
+    until, read = monotonic() + seconds, list[float]()
+    for score in scores:
+        read.append(score)
+        if len(read) < count and monotonic() > until:
+            raise RerankFailed(
+                f"it had read {len(read)} of {count} documents after {seconds:g} s. Let it read fewer (rerank_depth) "
+                "or give it more time (rerank_timeout)"
+            )
+    return read
+
+
 def checked(scores: Sequence[float], count: int) -> list[float]:
     """The scores, once there is one for each document and all are in [0, 1]. Raises RerankFailed."""
     if len(scores) != count:
@@ -68,10 +82,10 @@ def named_cross_encoder(settings: Settings, at_once: bool = False) -> CrossEncod
     from cutaway.models.onnx import MS_MARCO_MINILM, OnnxCrossEncoder
 
     if settings.reranker == MS_MARCO_MINILM.name:
-        local = OnnxCrossEncoder(MS_MARCO_MINILM)
+        local = OnnxCrossEncoder(MS_MARCO_MINILM, settings.rerank_timeout)
         if at_once:
             local.prepare()
         return local
     from cutaway.models.fastembed import FastEmbedCrossEncoder
 
-    return FastEmbedCrossEncoder(settings.reranker)
+    return FastEmbedCrossEncoder(settings.reranker, settings.rerank_timeout)

@@ -15,7 +15,7 @@ import numpy as np
 import platformdirs
 
 from cutaway.errors import ModelUnavailable, RerankFailed, SettingsError
-from cutaway.models.cross_encoder import squashed
+from cutaway.models.cross_encoder import in_time, squashed
 from cutaway.models.embedder import Prefixes, Vectors
 from cutaway.models.onnx import runtime_failures
 from cutaway.models.tokens import FileTokenizer, clean
@@ -161,7 +161,8 @@ def _digest(file: Path) -> str:
 class FastEmbedCrossEncoder:
     """A cross-encoder by FastEmbed's name for it, loaded when it first reads. Raises SettingsError."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, seconds: float = 60.0) -> None:
+        self._seconds = seconds
         known = {model["model"].lower(): model["model"] for model in TextCrossEncoder.list_supported_models()}
         if name.lower() not in known:
             raise SettingsError(f"reranker {name!r} is not known; FastEmbed has: {', '.join(sorted(known.values()))}.")
@@ -171,7 +172,7 @@ class FastEmbedCrossEncoder:
     def relevance(self, query: str, documents: Sequence[str]) -> list[float]:
         try:  # one pair a run: in a batch, padding would let documents change each other's scores
             scores = self._model.rerank(clean(query), [clean(text) for text in documents], batch_size=1)
-            return [squashed(score) for score in scores]
+            return in_time(map(squashed, scores), len(documents), self._seconds)
         except runtime_failures() as failure:
             raise RerankFailed(f"{self._name}: {failure}") from None
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutaway.errors import ModelUnavailable, RerankFailed
-from cutaway.models.cross_encoder import squashed
+from cutaway.models.cross_encoder import in_time, squashed
 from cutaway.models.embedder import Vectors
 from cutaway.models.tokens import FileTokenizer, Tokens
 from cutaway.notes.tokenizer import MOST_UNKNOWN
@@ -123,8 +124,8 @@ class OnnxCrossEncoder:
     signs the model does not know is refused: its scores would mean nothing.
     """
 
-    def __init__(self, files: ModelFiles) -> None:
-        self._session = _Session(files)
+    def __init__(self, files: ModelFiles, seconds: float = 60.0) -> None:
+        self._session, self._seconds = _Session(files), seconds
         self._tokenizer = FileTokenizer(files.limit, files.tokenizer)
         self.identity = f"{files.name}@{files.model_sha256[:8]}/{files.limit}/sigmoid-4"
 
@@ -137,7 +138,8 @@ class OnnxCrossEncoder:
             raise RerankFailed(f"the reranker does not know {share:.0%} of this query's tokens")
         asked = self._tokenizer.head(query, self._tokenizer.limit // 2)
         pair = lambda document: self._tokenizer.truncated(document, after=asked)  # noqa: E731
-        return [squashed(float(output[0, 0])) for output in self._session.outputs(pair, documents)]
+        with closing(self._session.outputs(pair, documents)) as outputs:  # those not begun are given up
+            return in_time((squashed(float(output[0, 0])) for output in outputs), len(documents), self._seconds)
 
 
 class _Session:
@@ -150,7 +152,7 @@ class _Session:
     def prepare(self) -> None:
         _ = self._loading
 
-    def outputs(self, encode: Callable[[str], Tokens], texts: Sequence[str]) -> Iterable[NDArray[np.float32]]:
+    def outputs(self, encode: Callable[[str], Tokens], texts: Sequence[str]) -> Generator[NDArray[np.float32]]:
         """The model's first output for each text, in order. Raises ModelUnavailable."""
         try:
             run = self._loading.result().run

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from time import perf_counter, time_ns
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,13 @@ class Baseline:
     vectors: int
 
 
+class Embedding(NamedTuple):
+    """The query was embedded: when, in nanoseconds since 1970, and how long it took."""
+
+    started: int
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """Everything first-stage retrieval read. Ranking needs nothing else."""
@@ -64,6 +72,8 @@ class Evidence:
     """Why the vector leg could not be read after all."""
     truncated: bool = False
     """Whether the query was longer than the model reads."""
+    embedding: Embedding | None = None
+    """The one embedding of the query; None where words alone were asked."""
 
     @property
     def idf(self) -> Mapping[Term, float]:
@@ -100,12 +110,14 @@ def gather(plan: Plan, reader: Reader, embedder: Embedder | str) -> Evidence:
     words = words if plan.weights is None else replace(words, weights=weights_of(plan.weights, reader))
     if not plan.vector or isinstance(embedder, str):
         return words
+    started, start = time_ns(), perf_counter()
     try:
         query = _embedded(plan.sought, embedder)
     except (ModelUnavailable, UnreadableQuery) as failure:
         if not plan.lexical:
             raise
         return replace(words, failure=str(failure))
+    words = replace(words, embedding=Embedding(started, perf_counter() - start))
     space = reader.space(embedder.identity)
     if space is None:  # there is no passage at all
         return replace(words, nearest=nearest(None, query, None, k=plan.vector_window))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import perf_counter, time_ns
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from cutaway.model import ChunkId, RowId
@@ -68,6 +68,8 @@ class Stage(Generic[K]):
     settings: Mapping[str, Any] = field(default_factory=dict)
     remark: str | None = None
     seconds: float = field(default=0.0, compare=False)
+    started: int = field(default=0, compare=False)
+    """When, in nanoseconds since 1970."""
 
     @functools.cached_property
     def scores(self) -> dict[K, float]:
@@ -87,12 +89,12 @@ def stage(function: Callable[P, Outcome[K]]) -> Callable[P, Stage[K]]:
 
     @functools.wraps(function)
     def record(*tables: P.args, **settings: P.kwargs) -> Stage[K]:
-        start = perf_counter()
+        started, start = time_ns(), perf_counter()
         kept, dropped, remark = function(*tables, **settings)
         elapsed = perf_counter() - start
         given = {hit.id for table in tables if isinstance(table, Stage) for hit in table.kept}
         received = len(given) if any(isinstance(table, Stage) for table in tables) else len(kept) + len(dropped)
-        return Stage(function.__name__, received, kept, dropped, settings, remark, elapsed)
+        return Stage(function.__name__, received, kept, dropped, settings, remark, elapsed, started)
 
     return record
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
+from threading import Event
 
 from rich.markup import escape
 
 from cutaway.config import load_settings
 from cutaway.errors import UsageError
 from cutaway.faces.cli.prepare import home_of
+from cutaway.faces.cli.running import stopped_by_signals
 from cutaway.faces.cli.session import messages
 
 
@@ -30,5 +33,6 @@ def run(options: argparse.Namespace) -> int:
     with served(home, load_settings(home), serving) as server:
         for line in server.told:
             messages().print(f"[dim]serving[/]  {escape(line)}", soft_wrap=True)
-        server.run()
+        with suppress(KeyboardInterrupt), stopped_by_signals(Event()):  # both end it in good order
+            server.run()
     return 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import uvicorn
 from filelock import FileLock, Timeout
+from starlette.types import ASGIApp
 
 from cutaway.config import Settings
 from cutaway.errors import UsageError
@@ -23,6 +24,7 @@ from cutaway.faces.http.service import Service
 from cutaway.faces.limits import Gate
 from cutaway.faces.local import socket_file
 from cutaway.faces.mcp.server import OverHttp
+from cutaway.faces.telemetry import recording
 from cutaway.index.store import keeping_connections
 
 _WAITING, _PATIENCE = 256, 30.0
@@ -54,8 +56,7 @@ class Server:
 
     def run(self) -> None:
         """Serve until told to stop; then finish what is at work."""
-        with suppress(KeyboardInterrupt):  # Ctrl-C was heard, and all is finished
-            self._server.run(sockets=self._sockets)
+        self._server.run(sockets=self._sockets)
 
     def stop(self) -> None:
         """End soon, from any thread."""
@@ -77,27 +78,39 @@ class Server:
 def served(home: Path, settings: Settings, serving: Serving) -> Iterator[Server]:
     """A server that listens. Raises UsageError where it may not, or cannot."""
     token = _token(settings, serving)
-    engine = Engine(home, settings)
-    gate = Gate(serving.workers or os.cpu_count() or 2, _WAITING, _PATIENCE)
-    runs = Runs(home, settings, engine.loader)
-    service = Service(engine, gate, OverHttp(engine, gate), runs, serving.read_only)
     policy = Policy(hosts=frozenset({serving.host, *serving.hosts}), token=token)
-    with keeping_connections(settings), _listening(serving) as tcp, _beside(home) as unix:
+    with (
+        recording(settings) as recorder,
+        keeping_connections(settings),
+        _listening(serving) as tcp,
+        _beside(home) as unix,
+    ):
         log_to_stderr(serving.log_format)
-        config = uvicorn.Config(
-            AccessLog(Guard(application(service), policy)),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            ws="none",
-            timeout_graceful_shutdown=_FINISH_SECONDS,
-            h11_max_incomplete_event_size=_HEADER_BYTES,
-        )
+        engine = Engine(home, settings, recorder.record if recorder else None)
+        app = AccessLog(Guard(application(_service(engine, serving)), policy))
         port = tcp.getsockname()[1]
         name = f"[{serving.host}]" if ":" in serving.host else serving.host
         told = (f"http://{name}:{port}{'  (a token is needed)' if token else ''}", *([unix[1]] if unix else ()))
-        yield Server(uvicorn.Server(config), [tcp, *([unix[0]] if unix else ())], told)
+        yield Server(uvicorn.Server(_configured(app)), [tcp, *([unix[0]] if unix else ())], told)
+
+
+def _service(engine: Engine, serving: Serving) -> Service:
+    gate = Gate(serving.workers or os.cpu_count() or 2, _WAITING, _PATIENCE)
+    runs = Runs(engine.home, engine.settings, engine.loader)
+    return Service(engine, gate, OverHttp(engine, gate), runs, serving.read_only)
+
+
+def _configured(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=_FINISH_SECONDS,
+        h11_max_incomplete_event_size=_HEADER_BYTES,
+    )
 
 
 def _token(settings: Settings, serving: Serving) -> str | None:
