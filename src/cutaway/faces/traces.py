@@ -145,6 +145,12 @@ class BaselineOut(Out):
     vectors: int
 
 
+class EmbeddingOut(Out):
+    """The one embedding of the query."""
+
+    ms: float
+
+
 VERSION = "cutaway-trace/1"
 
 
@@ -162,7 +168,7 @@ class TraceOut(Out):
     rerank: RerankOut
     stages: tuple[StageOut, ...]
     baseline: BaselineOut | None = Field(description="Null where no vectors were read.")
-    embedded_ms: float | None = Field(None, description="What embedding the query took; null where it was not.")
+    embedding: EmbeddingOut | None = Field(None, description="Null where the query was not embedded.")
     candidates: tuple[CandidateOut, ...]
     misses: tuple[RowOut, ...] = Field(
         description="Candidates whose note (or row) is on no page up to this one's end, nearest first."
@@ -192,7 +198,7 @@ class TraceOut(Out):
             stages=tuple(StageOut.of(stage) for stage in answer.stages),
             candidates=tuple(CandidateOut.of(answer, seen, notes[seen.note]) for seen in candidates(answer)),
             misses=tuple(RowOut.of(missed.row) for missed in misses(answer)),
-            embedded_ms=round(embedding.seconds * 1000, 3) if embedding else None,
+            embedding=EmbeddingOut(ms=round(embedding.seconds * 1000, 3)) if embedding else None,
             baseline=BaselineOut(**asdict(answer.evidence.baseline)) if answer.evidence.nearest else None,
             terms=QueryTermOut.all_of(answer),
             **{

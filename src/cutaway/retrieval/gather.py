@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from time import perf_counter, time_ns
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from cutaway.notes.tokenizer import MOST_UNKNOWN
 from cutaway.retrieval.bm25 import Bm25
 from cutaway.retrieval.plan import Plan
 from cutaway.retrieval.restrict import Admission, admitted
-from cutaway.retrieval.tracing import Outcome, Scored, Stage, stage
+from cutaway.retrieval.tracing import Outcome, Scored, Stage, Took, stage, timed
 from cutaway.retrieval.weights import Weight, weights_of
 
 
@@ -36,13 +35,6 @@ class Baseline:
 
     mean: float
     vectors: int
-
-
-class Embedding(NamedTuple):
-    """The query was embedded: when, in nanoseconds since 1970, and how long it took."""
-
-    started: int
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +64,7 @@ class Evidence:
     """Why the vector leg could not be read after all."""
     truncated: bool = False
     """Whether the query was longer than the model reads."""
-    embedding: Embedding | None = None
+    embedding: Took | None = None
     """The one embedding of the query; None where words alone were asked."""
 
     @property
@@ -110,14 +102,13 @@ def gather(plan: Plan, reader: Reader, embedder: Embedder | str) -> Evidence:
     words = words if plan.weights is None else replace(words, weights=weights_of(plan.weights, reader))
     if not plan.vector or isinstance(embedder, str):
         return words
-    started, start = time_ns(), perf_counter()
     try:
-        query = _embedded(plan.sought, embedder)
+        query, took = timed(lambda: _embedded(plan.sought, embedder))
     except (ModelUnavailable, UnreadableQuery) as failure:
         if not plan.lexical:
             raise
         return replace(words, failure=str(failure))
-    words = replace(words, embedding=Embedding(started, perf_counter() - start))
+    words = replace(words, embedding=took)
     space = reader.space(embedder.identity)
     if space is None:  # there is no passage at all
         return replace(words, nearest=nearest(None, query, None, k=plan.vector_window))

@@ -14,6 +14,7 @@ Id = ChunkId | RowId
 K = TypeVar("K")
 """What a stage ranks: chunks or rows."""
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class InField(NamedTuple):
@@ -80,6 +81,20 @@ class Stage(Generic[K]):
         return {hit.id: rank for rank, hit in enumerate(self.kept, start=1)}
 
 
+class Took(NamedTuple):
+    """When something was done, in nanoseconds since 1970, and how many seconds it took."""
+
+    started: int
+    seconds: float
+
+
+def timed(do: Callable[[], R]) -> tuple[R, Took]:
+    """What comes of doing it, and what it took."""
+    started, start = time_ns(), perf_counter()
+    result = do()
+    return result, Took(started, perf_counter() - start)
+
+
 def stage(function: Callable[P, Outcome[K]]) -> Callable[P, Stage[K]]:
     """Record a stage function's call: its name, keyword settings, outcome, time.
 
@@ -89,12 +104,10 @@ def stage(function: Callable[P, Outcome[K]]) -> Callable[P, Stage[K]]:
 
     @functools.wraps(function)
     def record(*tables: P.args, **settings: P.kwargs) -> Stage[K]:
-        started, start = time_ns(), perf_counter()
-        kept, dropped, remark = function(*tables, **settings)
-        elapsed = perf_counter() - start
+        (kept, dropped, remark), took = timed(lambda: function(*tables, **settings))
         given = {hit.id for table in tables if isinstance(table, Stage) for hit in table.kept}
         received = len(given) if any(isinstance(table, Stage) for table in tables) else len(kept) + len(dropped)
-        return Stage(function.__name__, received, kept, dropped, settings, remark, elapsed, started)
+        return Stage(function.__name__, received, kept, dropped, settings, remark, took.seconds, took.started)
 
     return record
 

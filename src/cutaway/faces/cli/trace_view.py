@@ -56,7 +56,7 @@ def _print_head(console: Console, trace: TraceOut) -> None:
         console.print(terms, soft_wrap=True)
     if trace.baseline:
         mean, vectors = trace.baseline.mean, trace.baseline.vectors
-        took = "" if trace.embedded_ms is None else f"; query embedded in {trace.embedded_ms:,.0f} ms"
+        took = "" if trace.embedding is None else f"; query embedded in {trace.embedding.ms:,.0f} ms"
         said = f"mean passage  cosine {mean:.3f} over {vectors:,} vectors: no more than that is no evidence{took}"
         console.print(said, style="dim", soft_wrap=True)
     console.print(Text().append("rerank  ", style="dim").append(_reranking(trace.rerank)), soft_wrap=True)
