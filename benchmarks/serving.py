@@ -57,13 +57,8 @@ def main() -> None:
 
 def titles_of(client: httpx2.Client) -> list[str]:
     """Titles to ask for."""
-    answer = client.post(
-        "search", json={"query": "type:* OR -zzzz", "all_projects": True, "limit": 500, "mode": "text"}
-    )
-    hits = (
-        answer.json().get("hits")
-        or client.post("search", json={"query": "the note", "all_projects": True, "limit": 500}).json()["hits"]
-    )
+    wanted = {"query": "the note of a list", "all_projects": True, "limit": 500}
+    hits = client.post("search", json=wanted).json()["hits"]
     return [hit["title"] for hit in hits if hit["title"].strip()]
 
 

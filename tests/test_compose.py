@@ -30,11 +30,21 @@ def test_every_command_is_one_of_ours(service: dict[str, Any]) -> None:
 
 def test_there_is_a_database_an_indexer_and_workers() -> None:
     """And the database is ready before anybody asks it."""
-    assert ["index", "watch", "worker"] == sorted(service["command"][0] for service in OURS.values())
+    assert ["index", "serve", "watch", "worker"] == sorted(service["command"][0] for service in OURS.values())
     assert SERVICES["postgres"]["image"].startswith("pgvector/pgvector:")
     assert SERVICES["postgres"]["healthcheck"]["test"]
     assert {"service_healthy"} == {found["depends_on"]["postgres"]["condition"] for found in OURS.values()}
     assert SERVICES["worker"]["deploy"]["replicas"] > 1
+
+
+def test_the_server_is_reached_from_this_machine_and_with_a_token() -> None:
+    """It starts no index runs: it has no notes."""
+    api = SERVICES["api"]
+
+    assert {"--read-only", "--host"} <= set(api["command"])
+    assert all(port.startswith("127.0.0.1:") for port in api["ports"])
+    assert "CUTAWAY_SERVE_TOKEN" in api["environment"]
+    assert api["healthcheck"]["test"]
 
 
 def test_notes_are_only_read() -> None:
@@ -48,9 +58,9 @@ def test_notes_are_only_read() -> None:
 def test_no_secret_is_in_clear_and_none_has_a_default() -> None:
     """The password comes from outside, or nothing starts."""
     for name, value in variables():
-        if re.search("PASSWORD|KEY|SECRET", name):
-            assert name.endswith("_FILE"), name
-        assert re.fullmatch(r"[^:]*|postgresql://\w+:\$\{\w+:\?[^}]*\}@.*", value), name
+        if re.search("PASSWORD|KEY|SECRET|TOKEN", name):
+            assert name.endswith("_FILE") or re.fullmatch(rf"\$\{{{name}:\?[^}}]*\}}", value), name
+        assert re.fullmatch(r"[^:]*|postgresql://\w+:\$\{\w+:\?[^}]*\}@.*|\$\{\w+:\?[^}]*\}", value), name
     assert not re.search(r"PASSWORD:?-", TEXT)
 
 
@@ -58,7 +68,7 @@ def test_every_variable_is_a_setting() -> None:
     """A misspelled one would be ignored."""
     ours = [name.removeprefix("CUTAWAY_").lower() for name, _ in variables() if name.startswith("CUTAWAY_")]
 
-    assert {"store", "vectors"} == set(ours)
+    assert {"store", "vectors", "serve_token"} == set(ours)
     assert set(ours) <= set(Settings.model_fields)
 
 

@@ -32,6 +32,9 @@ def pooled(settings: Settings) -> Iterator[None]:
     One that has died, as after a restart of the server, is noticed when it is taken, and replaced.
     """
     address = address_of(settings)
+    if address in _pools:  # who was first keeps them for both
+        yield
+        return
     with ConnectionPool(
         address,
         min_size=0,
