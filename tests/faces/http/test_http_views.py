@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from cutaway.faces.cli.main import main
+from golden import check_golden
 
 QUERY = "does more salt make dough rise faster"
 INSPECT = ("inspect",)
@@ -163,3 +164,23 @@ def test_projects_and_status_are_told(client: httpx2.Client, served_home: Path) 
 
     assert ("bread", False, str(served_home)) == (project["name"], project["default"], status["home"])
     assert {name: value for name, value in project.items() if name != "default"} == status["projects"][0]
+
+
+NARROW = {"query": 'salt "float test"'}
+GOLDEN: dict[str, tuple[str, dict[str, Any]]] = {
+    "trace": ("inspect/query", NARROW),
+    "why": ("inspect/why", {**NARROW, "note": "Salt myths"}),
+    "compare": ("inspect/compare", {"query": QUERY, "a": "Salt myths", "b": "Cold retard"}),
+    "diff": ("inspect/diff", {"query": QUERY, "changes": ["fusion=rrf"], "limit": 3}),
+    "note": ("note", {"note": "Salt myths", "last_line": 3}),
+    "projects": ("projects", {}),
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_an_answer_is_as_somebody_last_read_it(name: str, client: httpx2.Client, served_home: Path) -> None:
+    view, values = GOLDEN[name]
+    read = view in ("note", "projects")
+    answer = client.get(view, params=values) if read else client.post(view, json=values)
+
+    check_golden(f"http_{name}.json", json.dumps(answer.json(), indent=1, ensure_ascii=False), served_home.parent)
