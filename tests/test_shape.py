@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "cutaway"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 MAX_MODULE_LINES, MEDIAN_MODULE_LINES = 300, 150
-MAX_FUNCTION_LINES, MAX_PARAMETERS, MAX_MODULES = 40, 6, 190
+MAX_FUNCTION_LINES, MAX_PARAMETERS, MAX_MODULES = 40, 6, 205
 
 # A layer may import itself and the layers to its right. `errors` and `config` stand beside all.
 LAYERS = ("faces", "evaluation", "inspector", "retrieval", "conformance", "index", "models", "notes", "model")

@@ -156,3 +156,29 @@ def test_a_reader_opened_after_a_commit_sees_it(indexed: Path, vault: Path, embe
 
         with opened(indexed) as after:
             assert 19 == after.readiness(None).ready
+
+
+def test_a_few_ids_are_looked_up_and_no_project_is_read_through(
+    home: Path, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However large the projects are: SQLite, left to itself, would find chunks by their project."""
+    index_vault(home, write_vault(vault, {f"{n}.md": f"# {n}\n\nText {n}." for n in range(5)}), HashEmbedder())
+    asked: list[tuple[str, tuple[object, ...]]] = []
+    with opened(home) as reader:
+        space = reader.space("hash/32", 32)
+        assert space
+        execute = type(reader._store).execute
+        monkeypatch.setattr(
+            type(reader._store), "execute", lambda self, *given: (asked.append(given), execute(self, *given))[1]
+        )
+        (note, *_) = [card.note for card in reader.catalog]
+        rows = [row.id for row in reader.rows_of_note(note)]
+        chunks = [entry.id for entry in reader.entries_of_note(note)]
+        asked.clear()
+        reader.entries(chunks), reader.entries_of_note(note), reader.entries_of_rows(rows)
+        reader.served(rows, space), reader.rows(rows), reader.notes([note]), reader.rows_of_note(note)
+        plans = [execute(reader._store, f"EXPLAIN QUERY PLAN {query}", values).fetchall() for query, values in asked]
+
+    assert 7 == len(plans)
+    steps = [step[3] for plan in plans for step in plan]
+    assert not [step for step in steps if "project_id=" in step or step.startswith(("SCAN c", "SCAN r", "SCAN n"))]

@@ -108,6 +108,9 @@ class ChunksIn(ScopeIn):
     """A note to look into."""
 
     note: Name = Field(description="A path, file name, title, permalink or alias.")
+    query: str | None = Field(
+        None, max_length=MAX_QUERY_CHARS, description="Words that each chunk's similarity is given to."
+    )
 
 
 class NeighboursIn(ScopeIn):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
@@ -12,6 +13,8 @@ from cutaway.faces.schemas import Out
 from cutaway.faces.sessions import Session
 from cutaway.index.cards import Entry, NoteCard, Readiness
 from cutaway.inspector.chunk_map import ChunkMap, chunk_map
+from cutaway.inspector.sight import closeness
+from cutaway.model import ChunkId
 
 
 class ChunkOut(Out):
@@ -33,15 +36,17 @@ class ChunkOut(Out):
     embedding_identity: str | None
     index_identity: str | None
     updated_at: str
+    similarity: float | None = Field(None, description="Cosine to the words given, where words were.")
 
     @classmethod
-    def of(cls, note: NoteCard, entry: Entry) -> ChunkOut:
+    def of(cls, note: NoteCard, entry: Entry, similarity: float | None = None) -> ChunkOut:
         same = ("id", "ordinal", "start", "end", "lines", "heading_path", "tokens", "context", "state", "error")
         identity = ("embedding_identity", "index_identity", "updated_at")
         return cls(
             locator=f"{note.path}#{entry.ordinal}",
             text=note.source[entry.start : entry.end].decode("utf-8"),
             text_hash=entry.text_hash.hex(),
+            similarity=similarity,
             **{name: getattr(entry, name) for name in (*same, *identity)},
         )
 
@@ -105,9 +110,12 @@ class ChunkMapOut(Out):
     covered: int = Field(description="Bytes that are in a chunk; the others are listed as skipped.")
     rows: tuple[MapRowOut, ...]
     skipped: tuple[SkipOut, ...]
+    remark: str | None = Field(None, description="Why similarities are not given, where they were asked for.")
 
     @classmethod
-    def of(cls, found: ChunkMap) -> ChunkMapOut:
+    def of(
+        cls, found: ChunkMap, close: Mapping[ChunkId, float] | None = None, remark: str | None = None
+    ) -> ChunkMapOut:
         return cls(
             note=NoteOut.of(found.note),
             freshness=found.freshness,
@@ -121,11 +129,14 @@ class ChunkMapOut(Out):
                     title=row.title,
                     start=row.start,
                     end=row.end,
-                    chunks=tuple(ChunkOut.of(found.note, entry) for entry in found.chunks[row.id]),
+                    chunks=tuple(
+                        ChunkOut.of(found.note, entry, (close or {}).get(entry.id)) for entry in found.chunks[row.id]
+                    ),
                 )
                 for row in found.rows
             ),
             skipped=tuple(SkipOut(**skip._asdict()) for skip in found.note.skips),
+            remark=remark,
         )
 
 
@@ -148,4 +159,8 @@ def mapped(session: Session, asked: ChunksIn) -> ChunkMapOut:
     """A note as the index sees it. Raises NoteNotFound, NotIndexed, AmbiguousNote."""
     embedder = session.embedder()
     identity = None if isinstance(embedder, str) else embedder.identity
-    return ChunkMapOut.of(chunk_map(session.reader, asked.note, identity))
+    found = chunk_map(session.reader, asked.note, identity)
+    if not asked.query:
+        return ChunkMapOut.of(found)
+    entries = [entry for held in found.chunks.values() for entry in held]
+    return ChunkMapOut.of(found, *closeness(session.reader, embedder, entries, asked.query))

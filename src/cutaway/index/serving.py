@@ -174,7 +174,7 @@ class ManifestReader:
         query = (
             "SELECT r.kind, r.number, c.id FROM rows r JOIN chunks c ON c.row_id = r.id"
             " WHERE r.number IN (SELECT value FROM json_each(?)) AND c.state = 'ready' AND c.space_id = ?"
-            f" AND c.project_id IN ({self._marks})"
+            f" AND +c.project_id IN ({self._marks})"  # as in _select
         )
         numbers = json.dumps([row.number for row in rows])
         chunks: dict[RowId, list[ChunkId]] = defaultdict(list)
@@ -190,12 +190,15 @@ class ManifestReader:
     def chunks_of(self, rows: Iterable[int], space: Space) -> list[int]:
         """The chunks that may be served of rows, which are given by the store's own keys."""
         held = "SELECT id FROM chunks WHERE state = 'ready' AND space_id = ?"
-        query = f"{held} AND project_id IN ({self._marks}) AND row_id IN (SELECT value FROM json_each(?))"
+        query = f"{held} AND +project_id IN ({self._marks}) AND row_id IN (SELECT value FROM json_each(?))"
         return [chunk for (chunk,) in self._store.execute(query, (space.id, *self._ids, json.dumps(list(rows))))]
 
     def _select(self, query: str, values: Sequence[object], table: str) -> list[tuple[Any, ...]]:
-        """Run a query over a list of values, held to the scope."""
-        scoped = f"{query} AND {table}.project_id IN ({self._marks})"
+        """Run a query over a list of values, held to the scope.
+
+        With the plus it is no way to find them by: SQLite would rather read a whole project than look up a few ids.
+        """
+        scoped = f"{query} AND +{table}.project_id IN ({self._marks})"
         return self._store.execute(scoped, (json.dumps(values), *self._ids)).fetchall()
 
     def _own(self, project: Project) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cutaway.errors import IndexMismatch, ModelUnavailable, UsageError
+import numpy as np
+
+from cutaway.errors import CutawayError, IndexMismatch, ModelUnavailable, UsageError
 from cutaway.index.cards import Entry
 from cutaway.index.reader import Reader
-from cutaway.index.vectors import StoredVectors, Vector, VectorIndex
+from cutaway.index.vectors import StoredVectors, Vector, VectorIndex, cosine
 from cutaway.model import ChunkId, embedded_text
 from cutaway.models.embedder import Embedder, embedded
 
@@ -50,6 +52,21 @@ def vectors_of(view: Sight, entries: Sequence[Entry]) -> dict[ChunkId, Vector]:
     if isinstance(view.vectors, StoredVectors):
         return view.vectors.vectors([entry.id for entry in entries])
     return made_anew(view, entries)
+
+
+def closeness(
+    reader: Reader, embedder: Embedder | str, entries: Sequence[Entry], query: str
+) -> tuple[dict[ChunkId, float], str | None]:
+    """How close chunks are to a query, by their stored vectors; or why nobody knows."""
+    try:
+        view = sight(reader, embedder)
+        (asked,) = embedded_now(embedder, [query], query=True)
+        held = vectors_of(view, [entry for entry in entries if entry.id in set(view.served)])
+    except CutawayError as reason:
+        return {}, f"similarity to the query is not known: {reason}"
+    if not held:
+        return {}, None
+    return dict(zip(held, cosine(np.stack(list(held.values())), asked).tolist(), strict=True)), None
 
 
 def made_anew(view: Sight, entries: Sequence[Entry]) -> dict[ChunkId, Vector]:

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from schemathesis.checks import positive_data_acceptance
 
@@ -128,6 +128,7 @@ def test_whatever_is_asked_the_answer_is_as_described(schema: Any, method: str, 
     )
     @given(case=st.one_of(operation.as_strategy(), operation.as_strategy(schemathesis.GenerationMode.NEGATIVE)))
     def tried(case: Any) -> None:
+        assume(len(str(case.query)) < 4_000)  # a head of more than 64 kB is the server library's to refuse
         case.call_and_validate(timeout=60, excluded_checks=[positive_data_acceptance])  # sense is more than shape
 
     tried()

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
 
 from cutaway import __version__
 from cutaway.errors import CutawayError
@@ -21,6 +22,8 @@ from cutaway.faces.http.logs import LOG
 from cutaway.faces.http.problems import UNEXPECTED, Problem, invalid, problem_of, request_id
 from cutaway.faces.http.service import Service
 from cutaway.faces.limits import Overloaded
+from cutaway.faces.web import pages
+from cutaway.faces.web.render import STATIC
 
 API = "/api/v1"
 _ABOUT = """
@@ -55,6 +58,8 @@ def application(service: Service) -> FastAPI:
     app.include_router(views.router, prefix=API)
     app.include_router(state.router, prefix=API)
     app.router.routes.append(Route("/mcp", endpoint=service.mcp.app))
+    app.include_router(pages.router)
+    app.mount("/static", StaticFiles(directory=STATIC))
     app.add_exception_handler(CutawayError, _refused)
     app.add_exception_handler(Overloaded, _overloaded)
     app.add_exception_handler(RequestValidationError, _invalid)

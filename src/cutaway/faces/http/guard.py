@@ -25,7 +25,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with none at all, a form of ours would not say where it comes from
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }

@@ -11,6 +11,7 @@ from cutaway.faces.neighbours import NeighboursOut
 from cutaway.faces.schemas import Out
 from cutaway.faces.traces import CandidateOut, TraceOut
 from cutaway.faces.whys import WhyOut
+from cutaway.inspector.journeys import RETURNED
 
 _PREVIEW_CHARS = 120
 
@@ -40,7 +41,7 @@ class CandidateTold(Out):
             at=f"{seen.project}:{seen.path}",
             title=seen.title,
             kind=seen.row.kind,
-            fate=seen.fate.stage,
+            fate=RETURNED if seen.fate.reason == RETURNED else seen.fate.stage,
             rank=next((step.rank for step in reversed(seen.journey) if step.rank is not None), None),
             scores={name: round(step.score, 4) for name, step in named if name},
             reason=seen.fate.reason,

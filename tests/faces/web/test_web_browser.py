@@ -1,0 +1,160 @@
+"""The pages in a real browser: by mouse, by keyboard, and with scripts turned off."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cutaway.index.state import Judgments
+from serving import running
+
+playwright = pytest.importorskip("playwright.sync_api", reason="pages are tried with Playwright: not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
+QUERY = "does more salt make dough rise faster"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address(served_home: Path) -> Iterator[str]:
+    with running(served_home) as server:
+        yield f"http://127.0.0.1:{server.port}"
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """A page on which nothing goes wrong."""
+    troubles: list[str] = []
+    page = browser.new_page(base_url=address)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    page.on("request", lambda asked: None if asked.url.startswith((address, "data:")) else troubles.append(asked.url))
+    yield page
+    page.close()
+    assert [] == troubles
+
+
+def test_a_search_by_keyboard(page: Any) -> None:
+    """A stroke to the box, words, the arrows to a hit, Enter to its note."""
+    page.goto("/")
+    page.keyboard.press("/")
+    page.keyboard.type(QUERY)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hits")
+    page.keyboard.press("Escape")
+    page.locator("body").click(position={"x": 5, "y": 300})
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    title = page.evaluate("document.activeElement.textContent")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".anatomy")
+
+    assert title == page.locator(".hits h2 a, h1").first.text_content()
+    assert "q=does" in page.url
+
+
+def test_one_line_is_followed_by_mouse_and_by_keyboard(page: Any) -> None:
+    """And the table's row with it."""
+    page.goto(f"/explain?q={QUERY}")
+    lines = page.locator(".flow .line")
+    lines.last.dispatch_event("mouseover")
+    assert 1 == page.locator("tr.on").count()
+    assert "following" in page.locator(".flow").get_attribute("class")
+    lines.last.dispatch_event("mouseout")
+    assert 0 == page.locator("tr.on").count()
+    lines.first.focus()
+    assert 1 == page.locator("tr.on").count()
+
+
+def test_a_control_asks_again_in_place_and_says_what_changed(page: Any) -> None:
+    page.goto(f"/explain?q={QUERY}")
+    page.evaluate("window.same = true")
+    page.locator("input[name=sim]").fill("0.9")
+    page.locator("input[name=sim]").press("Enter")
+    page.wait_for_selector(".diff")
+
+    assert page.evaluate("window.same")
+    assert "sim=0.9" in page.url
+    page.reload()
+    assert page.locator(".diff").count() == 1  # the address holds it all
+
+
+def test_a_chunk_says_what_the_index_holds_of_it(page: Any) -> None:
+    page.goto(f"/note?note=Bulk fermentation&q={QUERY}")
+    page.locator(".chunk").first.hover()
+    said = page.locator("#card").text_content()
+    page.keyboard.press("Escape")
+
+    assert re.search(r"#1 entity · lines \d+–\d+ · bytes", said)
+    assert "similarity 0." in said
+    assert page.locator("#card").is_hidden()
+    page.locator(".chunk").nth(1).focus()
+    assert "#2" in page.locator("#card").text_content()
+
+
+def test_a_walk_from_passage_to_passage_leaves_a_trail(page: Any) -> None:
+    page.goto("/neighbors?target=Salt myths")
+    for _ in range(2):
+        page.locator(".hits h2 a").first.click()
+        page.wait_for_selector(".trail")
+
+    assert 2 == page.locator(".trail a").count()
+    page.locator(".trail a").first.click()
+    assert "Salt myths" == page.locator(".target h1").text_content()
+
+
+def test_a_judgment_in_place(page: Any, served_home: Path) -> None:
+    page.goto("/?q=salt")
+    page.evaluate("window.same = true")
+    page.locator(".judge").first.locator("button", has_text="2").click()
+    page.wait_for_selector(".judge button[aria-pressed=true]")
+
+    assert page.evaluate("window.same")
+    assert [2] == [one.grade for one in Judgments(served_home).of(["bread"])]
+    page.locator(".judge button[aria-pressed=true]").click()
+    page.wait_for_selector(".judge button[aria-pressed=true]", state="detached")
+    assert [] == Judgments(served_home).of(["bread"])
+
+
+def test_a_run_is_followed(page: Any) -> None:
+    page.goto("/index")
+    page.locator("#run").click()
+    page.wait_for_selector("tr[data-state=done]")
+
+    assert "done" in page.locator("tr[data-run]").first.text_content()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("path", ["/", f"/?q={QUERY}", f"/explain?q={QUERY}", "/note?note=Salt myths", "/index"])
+def test_no_page_is_wider_than_its_window(page: Any, path: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(path)
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_without_scripts_search_and_notes_are_whole(browser: Any, address: str) -> None:
+    page = browser.new_page(base_url=address, java_script_enabled=False)
+    page.goto("/")
+    page.locator("input[name=q]").fill(QUERY)
+    page.locator("button[type=submit]").first.click()
+    page.locator(".more summary").first.click()
+    assert page.locator(".way").first.is_visible()
+    page.locator(".hits h2 a").first.click()
+    assert page.locator(".chunk").count() > 0
+    page.go_back()
+    page.locator(".judge button").first.click()
+    assert "/?q=" in page.url
+    page.close()

@@ -1,0 +1,236 @@
+"""Pages, as they come over the wire: whole without a script, safe whatever a note says, their state in the address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from builders import HashEmbedder, index_vault, write_vault
+from cutaway.faces.web.state import State
+from cutaway.index.state import Judgment, Judgments
+from serving import client_of, running
+
+QUERY = "does more salt make dough rise faster"
+PAGES = {
+    "start": ("/", {}),
+    "search": ("/", {"q": QUERY}),
+    "page two": ("/", {"q": QUERY, "page": "2", "limit": "5"}),
+    "rows": ("/", {"q": QUERY, "by": "row", "mode": "text"}),
+    "reranked": ("/", {"q": QUERY, "rerank": "on"}),
+    "nothing": ("/", {"q": "tag:nowhere"}),
+    "explain, start": ("/explain", {}),
+    "explain": ("/explain", {"q": QUERY}),
+    "explain changed": ("/explain", {"q": QUERY, "tie": "0", "sim": "0.5", "from": f"q={QUERY}"}),
+    "note": ("/note", {"note": "Salt myths"}),
+    "note coloured": ("/note", {"note": "Salt myths", "q": QUERY}),
+    "neighbours": ("/neighbors", {"target": "Salt myths"}),
+    "neighbours of words": ("/neighbors", {"text": "salt"}),
+    "neighbours, start": ("/neighbors", {}),
+    "why": ("/why", {"q": QUERY, "note": "Cold retard"}),
+    "why, start": ("/why", {}),
+    "index": ("/index", {}),
+}
+
+
+class Read(HTMLParser):
+    """What a page is made of."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text, self.inside = "", ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.inside = tag
+
+    def handle_data(self, data: str) -> None:
+        assert self.inside != "script" or not data.strip(), "a script stands in the page"
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def web(served_home: Path) -> Iterator[httpx2.Client]:
+    with running(served_home) as server, client_of(server) as client:
+        client.base_url = f"http://127.0.0.1:{server.port}"  # type: ignore[assignment]
+        yield client
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_runs_nothing_inline_and_loads_nothing_from_elsewhere(name: str, web: httpx2.Client) -> None:
+    path, values = PAGES[name]
+    answer = web.get(path, params=values)
+    read = Read(answer.text)
+
+    assert 200 == answer.status_code, read.text
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    assert "unsafe" not in answer.headers["content-security-policy"]
+    for tag, attributes in read.tags:
+        assert not [name for name in attributes if name.startswith("on") or name == "style"], (tag, attributes)
+        for link in ("src", "href", "action"):
+            assert not re.match(r"(https?:)?//|javascript:", attributes.get(link) or ""), attributes
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_of_a_page_leads_somewhere(name: str, web: httpx2.Client) -> None:
+    path, values = PAGES[name]
+    text = web.get(path, params=values).text
+    links = {attributes["href"] for tag, attributes in Read(text).tags if tag == "a" and attributes.get("href")}
+    own = sorted(link for link in links if link and link.startswith("/"))
+    anchors = {attributes.get("id") for _, attributes in Read(text).tags}
+
+    assert not [link for link in own[:14] if web.get(link).status_code != 200]
+    assert not [link for link in links if link and link.startswith("#") and link[1:] not in anchors]
+
+
+def test_the_first_page_is_small(web: httpx2.Client) -> None:
+    """With everything it loads, under 100 kB."""
+    start = web.get("/", params={"q": QUERY})
+    needed = re.findall(r'(?:src|href)="(/static/[^"]+)"', start.text)
+    sizes = [len(web.get(address).content) for address in needed]
+
+    assert 3 == len(needed)
+    assert len(start.content) + sum(sizes) < 100_000
+
+
+def test_each_hit_shows_named_scores_and_its_marked_terms(web: httpx2.Client) -> None:
+    text = web.get("/", params={"q": QUERY}).text
+    found = web.post("/api/v1/search", json={"query": QUERY}).json()["hits"]
+
+    titles = re.findall(r'<span class="rank">\d+</span> <a [^>]*>([^<]*)</a>', text)
+    assert [hit["title"].replace("'", "&#39;") for hit in found] == titles
+    assert f"{found[0]['scores']['cosine']:.3f}" in text
+    assert "<mark>salt</mark>" in text
+
+
+def test_the_funnel_is_the_apis(web: httpx2.Client) -> None:
+    trace = web.post("/api/v1/inspect/query", json={"query": QUERY}).json()
+    read = Read(web.get("/explain", params={"q": QUERY}).text).text
+
+    assert all(stage["name"] in read for stage in trace["stages"])
+    assert f"{len(trace['candidates'])} were seen" in read
+
+
+def test_a_change_of_settings_is_shown_against_the_last_look(web: httpx2.Client) -> None:
+    text = web.get("/explain", params={"q": QUERY, "mode": "text", "from": f"q={QUERY}"}).text
+
+    assert "Since the last look" in text
+    assert re.search(r"\d+ entered · \d+ left · [1-9]\d* moved", text)
+    assert "Since the last look" not in web.get("/explain", params={"q": QUERY, "from": "q=another"}).text
+
+
+def test_a_note_is_drawn_whole_and_byte_for_byte(web: httpx2.Client) -> None:
+    source = web.get("/api/v1/note", params={"note": "Salt myths"}).json()["text"]
+    text = web.get("/note", params={"note": "Salt myths"}).text
+    parts = re.findall(r"<pre>(.*?)</pre>", text, re.DOTALL)
+
+    assert source == "".join(map(unescape, parts))
+
+
+@pytest.mark.parametrize(
+    ("path", "values", "status", "said"),
+    [
+        ("/", {"q": QUERY, "project": "nowhere"}, 404, "no project is called"),
+        ("/", {"q": QUERY, "limit": "many"}, 400, "limit: "),
+        ("/", {"q": QUERY, "page": "-1"}, 400, "page: "),
+        ("/explain", {"q": QUERY, "tie": "9"}, 400, "tie_breaker"),
+        ("/explain", {"q": QUERY, "set": "embedder_url=http://evil.example"}, 400, "cannot change"),
+        ("/note", {"note": "no such note"}, 404, "no such note"),
+        ("/note", {}, 400, "note: "),
+        ("/neighbors", {"target": "Salt myths#99"}, 400, "#99"),
+        ("/why", {"q": QUERY, "note": "<script>alert(1)</script>"}, 404, "&lt;script&gt;"),
+    ],
+)
+def test_what_cannot_be_shown_is_said_in_the_page(
+    path: str, values: dict[str, str], status: int, said: str, web: httpx2.Client
+) -> None:
+    answer = web.get(path, params=values)
+
+    assert (status, True) == (answer.status_code, answer.headers["content-type"].startswith("text/html"))
+    assert said in answer.text
+    assert 'role="alert"' in answer.text
+
+
+def test_a_judgment_is_kept_and_taken_back(web: httpx2.Client, served_home: Path) -> None:
+    """With a form alone it leads back to the page; with the script it gives the new buttons."""
+    said = {"query": "salt", "project": "bread", "path": "dough/Salt myths.md", "back": "/?q=salt"}
+    kept = web.post("/judge", data={**said, "grade": "3"})
+    held = Judgments(served_home).of(["bread"])
+    shown = web.get("/", params={"q": "salt"}).text
+    back = web.post("/judge", data={**said, "grade": "none"}, headers={"HX-Request": "true"})
+
+    assert (303, "/?q=salt") == (kept.status_code, kept.headers["location"])
+    assert [Judgment("bread", "salt", "dough/Salt myths.md", 3)] == held
+    assert 'title="3: fully" aria-pressed="true"' in shown
+    assert (200, False) == (back.status_code, 'aria-pressed="true"' in back.text)
+    assert [] == Judgments(served_home).of(["bread"])
+
+
+@pytest.mark.parametrize("back", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"])
+def test_a_judgment_leads_nowhere_else(web: httpx2.Client, back: str) -> None:
+    said = {"query": "salt", "project": "bread", "path": "dough/Salt myths.md", "grade": "none", "back": back}
+
+    assert "/" == web.post("/judge", data=said).headers["location"]
+
+
+def test_another_site_cannot_judge(web: httpx2.Client) -> None:
+    said = {"query": "salt", "project": "bread", "path": "dough/Salt myths.md", "grade": "3"}
+
+    assert 403 == web.post("/judge", data=said, headers={"Origin": "http://evil.example"}).status_code
+
+
+HOSTILE = {
+    "a.md": "# <img src=x onerror=alert(1)>\n\nsalt </script><script>alert(2)</script> \"quoted\" & 'so' {{ 7 * 7 }}\n",
+    "b.md": "# salt \u202egnp.exe\u200b\n\nsalt <iframe src=//evil.example></iframe> <!-- -->\n",
+    "c.md": '---\ntitle: \'"><svg onload=alert(3)>\'\ntags: ["<b>"]\nx: <script>\n---\nsalt javascript:alert(4)\n',
+    "long.md": "# long salt\n\n" + "salt and more of it, word upon word. " * 3_000,
+}
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory, served_home: Path) -> Iterator[httpx2.Client]:  # noqa: ARG001
+    folder = tmp_path_factory.mktemp("x")
+    index_vault(folder / "home", write_vault(folder / "<i>vault", HOSTILE), HashEmbedder(), name="<i>v")
+    with running(folder / "home") as server, client_of(server) as client:
+        client.base_url = f"http://127.0.0.1:{server.port}"  # type: ignore[assignment]
+        yield client
+
+
+LOOKS = ("/?q=salt", "/explain?q=salt", "/neighbors?text=salt", "/index")
+
+
+@pytest.mark.parametrize(
+    "path", [*LOOKS, *(f"/{page}?q=salt&note={name}" for page in ("note", "why") for name in HOSTILE)]
+)
+def test_text_stays_text(path: str, hostile: httpx2.Client) -> None:
+    answer = hostile.get(path)
+    tags = [tag for tag, _ in Read(answer.text).tags]
+
+    assert 200 == answer.status_code
+    assert not {"iframe", "i", "b", "img"} & set(tags)
+    assert 2 == tags.count("script")
+    assert "{{ 7 * 7 }}" in answer.text or not path.endswith("a.md") or path.startswith("/why")
+
+
+def test_a_page_without_an_index_says_what_to_do(tmp_path: Path) -> None:
+    with running(tmp_path / "home") as server, client_of(server) as client:
+        client.base_url = f"http://127.0.0.1:{server.port}"  # type: ignore[assignment]
+
+        assert "cutaway index FOLDER" in client.get("/").text
+        assert 503 == client.get("/", params={"q": "salt"}).status_code
+
+
+def test_an_address_keeps_what_it_was_not_asked_to_change() -> None:
+    state = State({"q": ["a b"], "project": ["*"], "mode": ["text"], "page": ["3"], "note": ["n"], "by": [""]})
+
+    assert "/?q=a%20b&project=%2A&mode=text&page=4" == state.link("/", page=4)
+    assert "/note?q=a%20b&project=%2A&mode=text&page=3&note=x%26y" == state.link("/note", note="x&y")
+    assert "/?project=%2A" == state.link("/", ("project",))
+    assert "/" == state.link("/", ("q",), q=None)
