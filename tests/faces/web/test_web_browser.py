@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="pages are tried 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
 QUERY = "does more salt make dough rise faster"
+PATHS = ("/", f"/?q={QUERY}", f"/explain?q={QUERY}", f"/note?note=Bulk fermentation&q={QUERY}", "/index")
+GRAVE = ("serious", "critical")
 
 
 @pytest.fixture(scope="module")
@@ -137,12 +140,34 @@ def test_a_run_is_followed(page: Any) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("path", ["/", f"/?q={QUERY}", f"/explain?q={QUERY}", "/note?note=Salt myths", "/index"])
+@pytest.mark.parametrize("path", PATHS)
 def test_no_page_is_wider_than_its_window(page: Any, path: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(path)
 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+AXE = find_spec("axe_playwright_python")
+
+
+@pytest.mark.skipif(AXE is None, reason="needs axe-playwright-python")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_keeps_anybody_out(browser: Any, address: str, theme: str) -> None:
+    """What axe calls serious or critical, on any page, in either theme."""
+    assert AXE
+    assert AXE.origin
+    script = Path(AXE.origin).with_name("axe.min.js").read_text(encoding="utf-8")
+    context = browser.new_context(bypass_csp=True, color_scheme=theme, base_url=address)
+    page, found = context.new_page(), []
+    for path in (*PATHS, "/neighbors?target=Salt myths", f"/why?q={QUERY}&note=Cold retard", "/?q=x&project=nowhere"):
+        page.goto(path)
+        page.add_script_tag(content=script)
+        violations = page.evaluate("axe.run()")["violations"]
+        found += [(path, one["id"], one["nodes"][0]["html"]) for one in violations if one["impact"] in GRAVE]
+    context.close()
+
+    assert [] == found
 
 
 def test_without_scripts_search_and_notes_are_whole(browser: Any, address: str) -> None:
