@@ -120,6 +120,9 @@ class NeighboursOut(Out):
     alike_from: float = Field(description="Cosine from which two passages are called near-duplicates.")
     neighbours: tuple[NeighbourOut, ...]
     histogram: HistogramOut | None = Field(description="Null where the vector index cannot give it.")
+    picture: tuple[tuple[float, float], ...] = Field(
+        description="The target, then the neighbours in order, as points of a plane from -1 to 1: only a picture."
+    )
     remarks: tuple[str, ...]
 
     @classmethod
@@ -135,6 +138,7 @@ class NeighboursOut(Out):
             alike_from=ALIKE,
             neighbours=tuple(NeighbourOut.of(reader, found.target, neighbour) for neighbour in found.listed),
             histogram=HistogramOut(edges=bars.edges, counts=bars.counts) if bars else None,
+            picture=found.picture,
             remarks=found.remarks,
         )
 

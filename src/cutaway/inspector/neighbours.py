@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
+import numpy as np
+
 from cutaway.errors import UsageError
 from cutaway.index.cards import Entry, NoteCard
 from cutaway.index.reader import Reader
 from cutaway.index.vectors import StoredVectors, Vector, VectorIndex, histogram
 from cutaway.inspector.histogram import Histogram, spread
+from cutaway.inspector.picture import flattened
 from cutaway.inspector.pointed import Pointed, Queries, pointed
 from cutaway.inspector.sight import Sight, sight, vectors_of
 from cutaway.inspector.targets import Target
@@ -102,6 +105,8 @@ class Neighbours:
     listed: tuple[Neighbour, ...]
     histogram: Histogram | None
     """None where the vector index cannot give it, or nothing was compared."""
+    picture: tuple[tuple[float, float], ...]
+    """The target, then the listed, in a plane; none where the vector index does not give out what it stores."""
     remarks: tuple[str, ...]
 
 
@@ -117,6 +122,7 @@ def neighbours(asked: Asked, reader: Reader, embedder: Embedder | str) -> Neighb
     others = [chunk for chunk in view.served if chunk not in point.own]
     order = in_order(lambda k: nearest_to_any(view.vectors, point.queries, others, k))
     groups = singly(view, point, order, asked.limit) if asked.singly else collapsed(view, point, order, asked.limit)
+    listed = _described(view, point, groups, len(others))
     return Neighbours(
         target=point.target,
         words=point.words,
@@ -124,8 +130,9 @@ def neighbours(asked: Asked, reader: Reader, embedder: Embedder | str) -> Neighb
         index_identity=view.vectors.identity,
         reembedded=point.reembedded,
         among=len(others),
-        listed=_described(view, point, groups, len(others)),
+        listed=listed,
         histogram=_histogram(view.vectors, [query for _, query in point.queries], others),
+        picture=_picture(view.vectors, point, listed),
         remarks=point.remarks,
     )
 
@@ -229,6 +236,14 @@ def _described(view: Sight, point: Pointed, groups: Sequence[Group], among: int)
         )
         for group in groups
     )
+
+
+def _picture(index: VectorIndex, point: Pointed, listed: Sequence[Neighbour]) -> tuple[tuple[float, float], ...]:
+    if not isinstance(index, StoredVectors) or not listed:
+        return ()
+    held = index.vectors([one.passage.entry.id for one in listed])
+    middle = np.mean([query for _, query in point.queries], axis=0)
+    return flattened([middle, *(held[one.passage.entry.id] for one in listed)])
 
 
 def _histogram(index: VectorIndex, queries: Sequence[Vector], within: Sequence[ChunkId]) -> Histogram | None:

@@ -68,6 +68,16 @@ def test_a_search_by_keyboard(page: Any) -> None:
     assert "q=does" in page.url
 
 
+def test_the_scores_of_a_hit_show_its_way(page: Any) -> None:
+    """Under the mouse, and with the focus: its ranks at every stage and what the scores are made of."""
+    page.goto(f"/?q={QUERY}")
+    page.locator(".scores").first.hover()
+    assert "fuse" in page.locator("#card .way").text_content()
+    page.keyboard.press("Escape")
+    page.locator(".scores").nth(1).focus()
+    assert page.locator("#card .way").is_visible()
+
+
 def test_one_line_is_followed_by_mouse_and_by_keyboard(page: Any) -> None:
     """And the table's row with it."""
     page.goto(f"/explain?q={QUERY}")

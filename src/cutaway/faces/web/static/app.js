@@ -23,10 +23,10 @@ document.addEventListener("keydown", (event) => {
 const card = () => document.getElementById("card");
 function hideCard() { card().hidden = true; }
 function showCard(owner) {
-  const held = owner.querySelector(":scope > template");
+  const held = owner.querySelector(":scope > template")?.content ?? owner.closest("article")?.querySelector(".way");
   if (!held) return;
   const shown = card(), box = owner.getBoundingClientRect();
-  shown.replaceChildren(held.content.cloneNode(true));
+  shown.replaceChildren(held.cloneNode(true));
   shown.hidden = false;
   const left = Math.min(box.left + 16, document.documentElement.clientWidth - shown.offsetWidth - 12);
   const above = box.top - shown.offsetHeight - 6;
