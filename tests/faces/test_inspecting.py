@@ -205,3 +205,15 @@ def test_the_schema_of_a_trace_is_printed(cutaway: Cutaway, bread: Cutaway) -> N
 
     assert set(schema["properties"]) == set(trace)
     assert 2 == cutaway("inspect", "show").code
+
+
+def test_chunks_say_how_close_they_are_to_words(bread: Cutaway) -> None:
+    """The numbers that a search by meaning has for them; without words there are none."""
+    shown = json.loads(bread("inspect", "chunks", "Bulk fermentation", "--query", "salt and yeast", "--json").out)
+    chunks = {chunk["id"]: chunk["similarity"] for row in shown["rows"] for chunk in row["chunks"]}
+    near = json.loads(bread("inspect", "neighbors", "--text", "salt and yeast", "-n", "200", "--all", "--json").out)
+    same = {one["at"]["id"]: one["similarity"] for one in near["neighbours"] if one["at"]["id"] in chunks}
+
+    assert same == chunks
+    assert "cosine" in bread("inspect", "chunks", "Bulk fermentation", "--query", "salt").out
+    assert "cosine" not in bread("inspect", "chunks", "Bulk fermentation").out

@@ -108,6 +108,7 @@ def _inspect_chunks(views: _Parsers) -> None:
     command = _command(views, "chunks", "inspect_chunks:run", "a note as the index sees it: rows, chunks, skips")
     command.add_argument("note", help="a path, file name, title, permalink or alias")
     command.add_argument("--text", action="store_true", help="show each chunk whole")
+    command.add_argument("--query", metavar="WORDS", help="add each chunk's similarity to these words")
     _look(command)
 
 

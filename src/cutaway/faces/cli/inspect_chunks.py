@@ -19,7 +19,7 @@ _PREVIEW_CHARS, _LISTED = 100, 12
 
 
 def run(options: argparse.Namespace) -> int:
-    asked = ChunksIn.model_construct(**scope_asked(options), note=options.note)
+    asked = ChunksIn.model_construct(**scope_asked(options), note=options.note, query=options.query)
     try:
         found = shown(options, "inspect/chunks", asked, ChunkMapOut, mapped, reads=True)
     except NotIndexed as missing:
@@ -41,9 +41,13 @@ def _print(found: ChunkMapOut, whole: bool) -> None:
         for chunk, row in chunks:
             _print_whole(console, chunk, row)
     elif chunks:
-        header = ("#", "row", "lines", "bytes", "tokens", "state", "hash", "under", "text")
+        header: tuple[str, ...] = ("#", "row", "lines", "bytes", "tokens", "state", "hash", "under", "text")
         rows = [_cells(chunk, row) for chunk, row in chunks]
-        console.print(columns(header, rows, console.width, right="0234", flex="78"))
+        if any(chunk.similarity is not None for chunk, _ in chunks):
+            header = (*header[:7], "cosine", *header[7:])
+            rows = [(*cells[:7], _cosine(chunk), *cells[7:]) for cells, (chunk, _) in zip(rows, chunks, strict=True)]
+        flex = f"{len(header) - 2}{len(header) - 1}"
+        console.print(columns(header, rows, console.width, right="0234", flex=flex))
         console.print()
     bare = [row for row in found.rows if not row.chunks]
     if bare:
@@ -78,6 +82,8 @@ def _print_head(console: Console, found: ChunkMapOut) -> None:
         if value:
             said = value if isinstance(value, str) else ", ".join(value)
             console.print(f"{name}  {escape(said)}", style="red" if name == "problem" else None, soft_wrap=True)
+    if found.remark:
+        console.print(f"[yellow]remark[/]  {escape(found.remark)}", soft_wrap=True)
     identities = {(chunk.embedding_identity, chunk.index_identity) for row in found.rows for chunk in row.chunks}
     for embedding, index in sorted(identities, key=str):
         if embedding:
@@ -107,6 +113,10 @@ def _print_whole(console: Console, chunk: ChunkOut, row: MapRowOut) -> None:
     for line in chunk.text.strip("\r\n").splitlines():
         console.print(Text(f"   │ {line}"), soft_wrap=True)
     console.print()
+
+
+def _cosine(chunk: ChunkOut) -> Text:
+    return Text("—" if chunk.similarity is None else f"{chunk.similarity:.3f}", style="cyan")
 
 
 def _state(chunk: ChunkOut) -> Text:
