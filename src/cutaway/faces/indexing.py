@@ -63,10 +63,10 @@ def chosen_projects(connection: Store, names: Sequence[str]) -> list[Project]:
     return list(scope_of(connection, names)) if names else every
 
 
-def embedder_or_notice(settings: Settings) -> tuple[Embedder | None, str | None]:
-    """The configured embedder; None, and why, where it is missing."""
+def embedder_or_notice(settings: Settings, held: Embedder | None = None) -> tuple[Embedder | None, str | None]:
+    """The configured embedder, the one *held* where there is one; None, and why, where it is missing."""
     try:
-        embedder = named_embedder(settings, fetch=True)
+        embedder = held or named_embedder(settings, fetch=True)
         if embedder is not None:
             embedder.tokenizer.counts([""])  # a model that cannot even count tokens is missing, too
         return embedder, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
@@ -16,6 +17,7 @@ from cutaway.errors import IndexBusy, ModelUnavailable, UnknownProject
 from cutaway.faces import indexing, loading
 from cutaway.faces.asked import SearchIn
 from cutaway.faces.engine import Engine
+from cutaway.faces.http import runs as running
 from cutaway.faces.http.problems import NoSuchRun
 from cutaway.faces.http.runs import RunOut, Runs
 from cutaway.index.sqlite import alone_in
@@ -52,6 +54,8 @@ def runs(home: Path, vault: Path, model: Held) -> Iterator[Runs]:
     yield runs
     model.go.set()
     runs.close(60)
+    with alone_in(home):  # whatever happened, the lock is free
+        pass
 
 
 def ended(runs: Runs, run: RunOut) -> RunOut:
@@ -101,6 +105,46 @@ def test_another_process_that_writes_is_not_disturbed(runs: Runs, home: Path) ->
     assert "done" == ended(runs, runs.start((), embed=False)).state
 
 
+def test_a_lock_that_cannot_be_had_keeps_no_later_run_from_starting(runs: Runs, home: Path) -> None:
+    """Here it is a folder; the fault is told to whoever wanted the run."""
+    lock = home / "index.lock"
+    lock.unlink(missing_ok=True)
+    lock.mkdir()
+    with pytest.raises(OSError, match="lock"):
+        runs.start((), embed=False)
+    lock.rmdir()
+
+    assert "done" == ended(runs, runs.start((), embed=False)).state
+
+
+@pytest.mark.parametrize("error", [None, ModelUnavailable("the model is broken"), LookupError("a fault of ours")])
+def test_who_is_told_of_the_end_may_start_the_next(
+    runs: Runs, model: Held, monkeypatch: pytest.MonkeyPatch, error: Exception | None
+) -> None:
+    """However a run ends, it is still running as long as it holds the lock."""
+    told: list[str] = []
+
+    @contextmanager
+    def watched(home: Path, _: Settings) -> Iterator[None]:
+        with alone_in(home):
+            try:
+                yield
+            finally:
+                told.append(runs.all()[0].state)
+
+    def broken(*_: object) -> None:
+        assert error
+        raise error
+
+    monkeypatch.setattr(running, "alone", watched)
+    if error:
+        monkeypatch.setattr(running, "brought_in_line", broken)
+    model.go.set()
+    run = ended(runs, runs.start((), embed=True))
+
+    assert (["running"], "failed" if error else "done") == (told, run.state)
+
+
 def test_an_unknown_project_is_named(runs: Runs) -> None:
     with pytest.raises(UnknownProject, match="nowhere"):
         runs.start(("nowhere",), embed=True)
@@ -147,6 +191,47 @@ def test_a_model_that_fails_is_said(runs: Runs, model: Held, monkeypatch: pytest
     done = ended(runs, runs.start((), embed=True))
 
     assert ("failed", "the model is broken", 140) == (done.state, done.error, done.pending)
+
+
+def test_a_model_without_its_tokenizer_is_a_missing_model(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for `cutaway index`: words are indexed until it is there."""
+
+    class Half(Held):
+        @property
+        def tokenizer(self) -> None:
+            raise ModelUnavailable("the package tokenizers is missing.")
+
+        @tokenizer.setter
+        def tokenizer(self, _: object) -> None: ...
+
+    half = Half()
+    monkeypatch.setattr(loading, "named_embedder", lambda *_, **__: half)
+    done = ended(runs, runs.start((), embed=True))
+
+    assert ("done", None) == (done.state, done.error)
+    assert "tokenizers is missing" in (done.notice or "")
+
+
+def test_a_model_is_downloaded_by_a_run_and_then_there_for_searches(
+    runs: Runs, model: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is named once more, and loaded once."""
+    fetched: list[bool] = []
+
+    def named(_: Settings, at_once: bool = False, fetch: bool = False) -> Held:  # noqa: ARG001
+        fetched.append(fetch)
+        if not fetch:
+            raise ModelUnavailable("it is not downloaded.")
+        return model
+
+    for place in (indexing, loading):
+        monkeypatch.setattr(place, "named_embedder", named)
+    model.go.set()
+    done = ended(runs, runs.start((), embed=True))
+
+    assert ("done", 140) == (done.state, done.embedded)
+    assert runs._loader.embedder(Settings()) is model
+    assert [False, True] == fetched
 
 
 def test_a_fault_of_ours_ends_the_run_and_says_nothing_of_itself(

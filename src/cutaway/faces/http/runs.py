@@ -22,6 +22,7 @@ from cutaway.faces.indexing import Outcome, Work, brought_in_line, chosen_projec
 from cutaway.faces.loading import Loader
 from cutaway.faces.schemas import Out
 from cutaway.index.store import alone, now, open_reader, open_writer
+from cutaway.models.embedder import Embedder
 
 _KEPT = 50
 """How many ended runs are remembered."""
@@ -133,7 +134,7 @@ class Runs:
 
     def all(self) -> list[RunOut]:
         """Every run that is remembered, the latest first."""
-        return [run.state for run in reversed(self._runs.values())]
+        return [run.state for run in reversed(list(self._runs.values()))]  # another thread may start one meanwhile
 
     def stop(self, name: str) -> RunOut:
         """Let a run end between two steps. Raises NoSuchRun."""
@@ -155,36 +156,38 @@ class Runs:
             store.close()
 
     def _run(self, run: Run, names: tuple[str, ...], embed: bool) -> None:
+        ended: dict[str, object] = {"state": "failed", "error": _UNEXPECTED}
         try:
             with alone(self._home, self._settings):  # a lock belongs to the thread that took it
                 run.begun.set_result(None)
-                self._told(run, names, embed)
-        except CutawayError as error:
-            run.begun.set_exception(error)
-
-    def _told(self, run: Run, names: tuple[str, ...], embed: bool) -> None:
-        ended: dict[str, object] = {"state": "failed", "error": _UNEXPECTED}
-        try:
-            ended = self._ran(run, names, embed)
-        except _Stopped:
-            ended = {"state": "stopped"}
-        except CutawayError as error:
-            ended = {"state": "failed", "error": str(error)}
-        except Exception:  # noqa: BLE001 - whatever it was, the run has ended, and is said to have
-            _LOG.exception("index run failed")
+                ended = self._ran(run, names, embed)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the run has ended, and is said to have
+            if not run.begun.done():
+                run.begun.set_exception(error)
+            elif isinstance(error, CutawayError):
+                ended = {"state": "failed", "error": str(error)}
+            else:
+                _LOG.exception("index run failed")
         finally:
-            run.say(**ended, ended_at=now())
+            run.say(**ended, ended_at=now())  # not before the lock is free: who is told may start the next
 
     def _ran(self, run: Run, names: tuple[str, ...], embed: bool) -> dict[str, object]:
-        loaded = self._loader.embedder(self._settings)
-        embedder, notice = embedder_or_notice(self._settings) if isinstance(loaded, str) else (loaded, None)
+        embedder, notice = self._embedder()
         run.say(notice=notice)
         store = open_writer(self._home, self._settings)
         try:
             work = Work(self._settings, embedder, run.progress, embed)
             return _summed_up(brought_in_line(chosen_projects(store, names), store, work))
+        except _Stopped:
+            return {"state": "stopped"}
         finally:
             store.close()
+
+    def _embedder(self) -> tuple[Embedder | None, str | None]:
+        """The embedder that searches have, too. Where it must be downloaded, they do not wait for that."""
+        held = self._loader.embedder(self._settings)
+        embedder, notice = embedder_or_notice(self._settings, None if isinstance(held, str) else held)
+        return self._loader.keep(self._settings, embedder) if embedder else None, notice
 
 
 def _summed_up(outcome: Outcome) -> dict[str, object]:
