@@ -2,17 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from pydantic import Field
 
 from cutaway.config import Settings
 from cutaway.errors import BadVector, ModelUnavailable, RootMissing, UsageError, VectorsUnavailable
+from cutaway.faces.schemas import Out
 from cutaway.index.projects import projects_of, scope_of
 from cutaway.index.store import Store
 from cutaway.index.sync import Embedding, Progress, Report, embed_pending, sync
 from cutaway.index.writer import Writer
 from cutaway.model import Project
 from cutaway.models.embedder import Embedder, named_embedder
+
+
+class FileProblemOut(Out):
+    """A file with something wrong; the rest of its project goes on."""
+
+    path: str = Field(description="The file's path in its project.")
+    kind: str = Field(description="In which way.")
+    message: str = Field(description="What is wrong with it.")
+
+
+class ProjectRunOut(Out):
+    """What became of a project's notes in the index."""
+
+    project: str = Field(description="Name of the project.")
+    root: str = Field(description="Its folder.")
+    added: int = Field(description="Notes that are new.")
+    changed: int = Field(description="Notes whose text is another.")
+    renamed: int = Field(description="Notes that are at another path.")
+    removed: int = Field(description="Notes that are gone, or are not to be indexed any more.")
+    reread: int = Field(description="Notes that were read again, as settings or the model are others.")
+    unchanged: int = Field(description="Notes that are as they were.")
+    opted_out: int = Field(description="Files that say `index: false`.")
+    reused_embeddings: int = Field(description="Passages whose vector was known already.")
+    problems: tuple[FileProblemOut, ...] = Field(description="Files with something wrong.")
+
+
+class ProjectMissedOut(Out):
+    """A project whose folder could not be read: its index is as it was."""
+
+    project: str = Field(description="Name of the project.")
+    root: str = Field(description="Its folder.")
+    error: str = Field(description="Why, and what to do next.")
+
+
+class IndexedOut(Out):
+    """What a whole run did."""
+
+    projects: tuple[ProjectRunOut | ProjectMissedOut, ...] = Field(description="What became of each.")
+    embedded: int = Field(description="Passages embedded.")
+    failed: int = Field(description="Passages that could not be embedded.")
+    pending: int = Field(description="Passages that still wait.")
+    notice: str | None = Field(description="Why only words are indexed, where that is so.")
+    error: str | None = Field(description="Why embedding ended early.")
+    seconds: float = Field(description="How long it took.")
 
 
 class Work(NamedTuple):
@@ -23,6 +70,10 @@ class Work(NamedTuple):
     progress: Progress
     embed: bool
     allow_empty: bool = False
+    synced: Callable[[Project, Report | RootMissing], object] = lambda *_: None
+    """Told of each project when it is synced."""
+    embedded: Callable[[Embedding], object] = lambda _: None
+    """Told after each batch how far embedding came."""
 
 
 class Outcome(NamedTuple):
@@ -44,15 +95,22 @@ def brought_in_line(projects: Sequence[Project], connection: Store, work: Work) 
             reports.append((project, report))
         except RootMissing as error:
             reports.append((project, error))
+        work.synced(*reports[-1])
     embedding = Embedding()
     trouble = next((report.trouble for _, report in reports if isinstance(report, Report) and report.trouble), None)
     try:
         if work.embedder is not None and work.embed:
             synced = [project for project, report in reports if isinstance(report, Report)]
-            embedding, trouble = embed_pending(synced, connection, work.embedder, work.progress), None
+            embedding = embed_pending(synced, connection, work.embedder, work.progress, work.embedded)
+            trouble = None
     except (BadVector, ModelUnavailable, VectorsUnavailable) as error:
         trouble = str(error)
-    return Outcome(reports, embedding, trouble, Writer(connection).manifest.count("pending", projects))
+    return Outcome(reports, embedding, trouble, waiting(connection, projects))
+
+
+def waiting(connection: Store, projects: Sequence[Project]) -> int:
+    """How many passages of these projects wait to be embedded."""
+    return Writer(connection).manifest.count("pending", projects)
 
 
 def chosen_projects(connection: Store, names: Sequence[str]) -> list[Project]:
@@ -63,10 +121,10 @@ def chosen_projects(connection: Store, names: Sequence[str]) -> list[Project]:
     return list(scope_of(connection, names)) if names else every
 
 
-def embedder_or_notice(settings: Settings) -> tuple[Embedder | None, str | None]:
-    """The configured embedder; None, and why, where it is missing."""
+def embedder_or_notice(settings: Settings, held: Embedder | None = None) -> tuple[Embedder | None, str | None]:
+    """The configured embedder, the one *held* where there is one; None, and why, where it is missing."""
     try:
-        embedder = named_embedder(settings, fetch=True)
+        embedder = held or named_embedder(settings, fetch=True)
         if embedder is not None:
             embedder.tokenizer.counts([""])  # a model that cannot even count tokens is missing, too
         return embedder, None
@@ -74,19 +132,19 @@ def embedder_or_notice(settings: Settings) -> tuple[Embedder | None, str | None]
         return None, f"{error} Until then only words are indexed."
 
 
-def summary_of(project: Project, report: Report | RootMissing) -> dict[str, Any]:
+def summary_of(project: Project, report: Report | RootMissing) -> ProjectRunOut | ProjectMissedOut:
     """What became of a project, in numbers."""
     if isinstance(report, RootMissing):
-        return {"project": project.name, "root": str(project.root), "error": str(report)}
-    return {
-        "project": project.name,
-        "root": str(project.root),
+        return ProjectMissedOut(project=project.name, root=str(project.root), error=str(report))
+    return ProjectRunOut(
+        project=project.name,
+        root=str(project.root),
         **{kind: len(paths) for kind, paths in changed_paths(report).items()},
-        "unchanged": report.difference.unchanged,
-        "opted_out": len(report.opted_out),
-        "reused_embeddings": report.reused,
-        "problems": [problem._asdict() for problem in report.problems],
-    }
+        unchanged=report.difference.unchanged,
+        opted_out=len(report.opted_out),
+        reused_embeddings=report.reused,
+        problems=tuple(FileProblemOut(**problem._asdict()) for problem in report.problems),
+    )
 
 
 def changed_paths(report: Report) -> dict[str, list[str]]:

@@ -43,6 +43,12 @@ class Loader:
         """The configured embedder, or why there is none."""
         return self._once(self._embedders, _naming(settings, "embedder"), lambda: embedder_or_reason(settings, at_once))
 
+    def keep(self, settings: Settings, embedder: Embedder) -> Embedder:
+        """An embedder that was named elsewhere, for all; the one held already, where there is one."""
+        found = self._once(self._embedders, _naming(settings, "embedder"), lambda: embedder)
+        assert not isinstance(found, str)
+        return found
+
     def cross_encoder(self, settings: Settings, at_once: bool = False) -> CrossEncoder | str:
         """The configured cross-encoder, or why there is none."""
         names = _naming(settings, "rerank")

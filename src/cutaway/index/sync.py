@@ -144,10 +144,16 @@ def in_form(known: Mapping[str, Known], form: str, without_model: bool) -> dict[
     return {**known, **{path: known[path]._replace(form=form) for path in same}}
 
 
-def embed_pending(projects: Sequence[Project], connection: Store, embedder: Embedder, progress: Progress) -> Embedding:
+def embed_pending(
+    projects: Sequence[Project],
+    connection: Store,
+    embedder: Embedder,
+    progress: Progress,
+    embedded_so_far: Callable[[Embedding], object] = lambda _: None,
+) -> Embedding:
     """Embed every pending chunk of these projects, the shortest texts first, a batch and a transaction at a time.
 
-    What workers have in hand is left to them.
+    What workers have in hand is left to them. How far it came is told after each batch, before its progress.
     """
     manifest = Writer(connection).manifest
     with connection.transaction():
@@ -160,6 +166,7 @@ def embed_pending(projects: Sequence[Project], connection: Store, embedder: Embe
     progress("embed", 0, total)
     while batch := embed_batch(projects, connection, embedder, space):
         done = Embedding(done.embedded + batch.embedded, done.failed + batch.failed)
+        embedded_so_far(done)
         progress("embed", sum(done), total)
     settle(connection, space)
     return done

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
@@ -16,8 +17,10 @@ from cutaway.errors import IndexBusy, ModelUnavailable, UnknownProject
 from cutaway.faces import indexing, loading
 from cutaway.faces.asked import SearchIn
 from cutaway.faces.engine import Engine
+from cutaway.faces.http import runs as running
 from cutaway.faces.http.problems import NoSuchRun
-from cutaway.faces.http.runs import RunOut, Runs
+from cutaway.faces.http.runs import Run, RunOut, Runs
+from cutaway.faces.indexing import ProjectMissedOut, ProjectRunOut
 from cutaway.index.sqlite import alone_in
 
 
@@ -52,6 +55,8 @@ def runs(home: Path, vault: Path, model: Held) -> Iterator[Runs]:
     yield runs
     model.go.set()
     runs.close(60)
+    with alone_in(home):  # whatever happened, the lock is free
+        pass
 
 
 def ended(runs: Runs, run: RunOut) -> RunOut:
@@ -66,7 +71,7 @@ def test_a_run_brings_everything_in_line(runs: Runs, model: Held, vault: Path) -
     done = ended(runs, runs.start((), embed=True))
 
     assert ("done", None, 141, 0) == (done.state, done.error, done.embedded, done.pending)
-    assert [1, 0] == [project["added"] for project in done.projects]
+    assert [1, 0] == [project.added for project in done.projects if isinstance(project, ProjectRunOut)]
     assert [done] == runs.all()
     assert done.ended_at
 
@@ -74,7 +79,7 @@ def test_a_run_brings_everything_in_line(runs: Runs, model: Held, vault: Path) -
 def test_only_the_projects_named_are_read(runs: Runs, model: Held) -> None:
     model.go.set()
 
-    assert ["b"] == [project["project"] for project in ended(runs, runs.start(("b",), embed=True)).projects]
+    assert ["b"] == [project.project for project in ended(runs, runs.start(("b",), embed=True)).projects]
 
 
 def test_words_can_do_without_vectors(runs: Runs) -> None:
@@ -101,6 +106,48 @@ def test_another_process_that_writes_is_not_disturbed(runs: Runs, home: Path) ->
     assert "done" == ended(runs, runs.start((), embed=False)).state
 
 
+def test_a_lock_that_cannot_be_had_keeps_no_later_run_from_starting(runs: Runs, home: Path) -> None:
+    """Here it is a folder; the fault is told to whoever wanted the run."""
+    lock = home / "index.lock"
+    lock.unlink(missing_ok=True)
+    lock.mkdir()
+    with pytest.raises(OSError, match="lock"):
+        runs.start((), embed=False)
+    lock.rmdir()
+
+    assert "done" == ended(runs, runs.start((), embed=False)).state
+
+
+@pytest.mark.parametrize("error", [None, ModelUnavailable("the model is broken"), LookupError("a fault of ours")])
+def test_who_is_told_of_the_end_may_start_the_next(
+    runs: Runs, model: Held, monkeypatch: pytest.MonkeyPatch, error: Exception | None
+) -> None:
+    """However a run ends, it is still running as long as it holds the lock."""
+    told: list[str] = []
+
+    @contextmanager
+    def watched(home: Path, _: Settings) -> Iterator[None]:
+        with alone_in(home):
+            try:
+                yield
+            finally:
+                told.append(runs.all()[0].state)
+
+    def broken(*_: object) -> None:
+        assert error
+        model.go.wait()
+        raise error
+
+    monkeypatch.setattr(running, "alone", watched)
+    if error:
+        monkeypatch.setattr(running, "brought_in_line", broken)
+    run = runs.start((), embed=True)
+    model.go.set()
+    state = ended(runs, run).state
+
+    assert (["running"], "failed" if error else "done") == (told, state)
+
+
 def test_an_unknown_project_is_named(runs: Runs) -> None:
     with pytest.raises(UnknownProject, match="nowhere"):
         runs.start(("nowhere",), embed=True)
@@ -114,9 +161,48 @@ def test_a_run_stops_where_it_is_and_the_next_goes_on(runs: Runs, model: Held, h
     stopped = ended(runs, run)
     ready = [entry for entry in manifest(home) if "ready" in entry]
 
-    assert "stopped" == stopped.state
+    assert ("stopped", len(ready), 140 - len(ready)) == (stopped.state, stopped.embedded, stopped.pending)
+    assert ["a", "b"] == [project.project for project in stopped.projects]
     assert 0 < len(ready) < 140
-    assert 140 - len(ready) == ended(runs, runs.start((), embed=True)).embedded
+    assert stopped.pending == ended(runs, runs.start((), embed=True)).embedded
+
+
+def test_what_is_done_is_told_while_the_rest_goes_on(runs: Runs, model: Held, vault: Path) -> None:
+    """A project when it is synced, or could not be; the passages that wait, from the beginning."""
+    shutil.rmtree(vault / "a")
+    run = runs.start((), embed=True)
+    assert model.asked.wait(60)
+    state = runs.get(run.id).state
+
+    assert ("running", "embed", 140) == (state.state, state.step, state.pending)
+    assert [ProjectMissedOut, ProjectRunOut] == [type(project) for project in state.projects]
+
+
+def test_a_model_that_fails_on_its_way_takes_back_nothing(
+    runs: Runs, model: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was embedded before is counted."""
+    texts: list[str] = []
+
+    def tiring(asked: list[str], query: bool = False) -> object:
+        if texts:
+            raise ModelUnavailable("the model is broken")
+        texts.extend(asked)
+        return HashEmbedder.embed(model, asked, query)
+
+    monkeypatch.setattr(model, "embed", tiring)
+    done = ended(runs, runs.start((), embed=True))
+
+    assert ("failed", len(texts), 140 - len(texts)) == (done.state, done.embedded, done.pending)
+
+
+def test_a_run_remembers_some_of_many_problems(runs: Runs, vault: Path) -> None:
+    """They are told again with each change, and of each run that is remembered."""
+    write_vault(vault / "a", {f"bad{place}.md": b"\xff" for place in range(running._PROBLEMS + 1)})
+    (told,) = ended(runs, runs.start(("a",), embed=False)).projects
+
+    assert isinstance(told, ProjectRunOut)
+    assert running._PROBLEMS == len(told.problems)
 
 
 def test_a_server_that_ends_stops_its_run(runs: Runs, model: Held) -> None:
@@ -149,9 +235,52 @@ def test_a_model_that_fails_is_said(runs: Runs, model: Held, monkeypatch: pytest
     assert ("failed", "the model is broken", 140) == (done.state, done.error, done.pending)
 
 
-def test_a_fault_of_ours_ends_the_run_and_says_nothing_of_itself(
+def test_a_model_without_its_tokenizer_is_a_missing_model(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for `cutaway index`: words are indexed until it is there."""
+
+    class Half(Held):
+        @property
+        def tokenizer(self) -> None:
+            raise ModelUnavailable("the package tokenizers is missing.")
+
+        @tokenizer.setter
+        def tokenizer(self, _: object) -> None: ...
+
+    half = Half()
+    monkeypatch.setattr(loading, "named_embedder", lambda *_, **__: half)
+    done = ended(runs, runs.start((), embed=True))
+
+    assert ("done", None) == (done.state, done.error)
+    assert "tokenizers is missing" in (done.notice or "")
+
+
+def test_a_model_is_downloaded_by_a_run_and_then_there_for_searches(
     runs: Runs, model: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It is named once more, and loaded once."""
+    fetched: list[bool] = []
+
+    def named(_: Settings, at_once: bool = False, fetch: bool = False) -> Held:  # noqa: ARG001
+        fetched.append(fetch)
+        if not fetch:
+            raise ModelUnavailable("it is not downloaded.")
+        return model
+
+    for place in (indexing, loading):
+        monkeypatch.setattr(place, "named_embedder", named)
+    model.go.set()
+    done = ended(runs, runs.start((), embed=True))
+
+    assert ("done", 140) == (done.state, done.embedded)
+    assert runs._loader.embedder(Settings()) is model
+    assert [False, True] == fetched
+
+
+def test_a_fault_of_ours_ends_the_run_and_says_nothing_of_itself(
+    runs: Runs, model: Held, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is in the log, with its traceback."""
+
     def broken(*_: object, **__: object) -> None:
         raise LookupError("secret")
 
@@ -159,6 +288,7 @@ def test_a_fault_of_ours_ends_the_run_and_says_nothing_of_itself(
     done = ended(runs, runs.start((), embed=True))
 
     assert ("failed", True, False) == (done.state, "log" in (done.error or ""), "secret" in (done.error or ""))
+    assert [("cutaway.serve", True)] == [(said.name, bool(said.exc_info)) for said in caplog.records]
 
 
 def test_a_run_is_followed_to_its_end(runs: Runs, model: Held) -> None:
@@ -188,6 +318,44 @@ def test_a_run_is_followed_to_its_end(runs: Runs, model: Held) -> None:
     assert all(state.state == "running" for state in first[:-1])
     (run,) = runs.all()
     assert not runs.get(run.id)._followers
+
+
+def test_who_reads_slowly_is_told_the_newest() -> None:
+    """Of all that happened meanwhile, one state."""
+
+    async def read() -> list[int]:
+        run = Run()
+        following = run.follow()
+        first = await anext(following)
+        for done in range(100):
+            run.progress("embed", done, 100)
+        second = await anext(following)
+        run.say(state="done")
+        return [first.done, second.done, *[state.done async for state in following]]
+
+    assert [0, 99, 99] == asyncio.run(read())
+
+
+def test_who_follows_is_told_nothing_until_something_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is not asked again and again either: there is one more state for one change."""
+    monkeypatch.setattr(running, "_APART", 0)
+
+    async def read() -> list[int]:
+        run, seen = Run(), []
+
+        async def follow() -> None:
+            async for state in run.follow():
+                seen.append(state.done)  # noqa: PERF401 - it is cancelled on its way
+
+        following = asyncio.create_task(follow())
+        for turn in range(100):
+            await asyncio.sleep(0)
+            if turn == 50:
+                run.progress("embed", 1, 2)
+        following.cancel()
+        return seen
+
+    assert [0, 1] == asyncio.run(read())
 
 
 def test_who_comes_late_is_told_the_end(runs: Runs) -> None:

@@ -17,7 +17,15 @@ from cutaway.config import Settings, load_settings
 from cutaway.errors import RootMissing, UsageError
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.cli.session import messages, screen
-from cutaway.faces.indexing import Work, brought_in_line, chosen_projects, embedder_or_notice, summary_of
+from cutaway.faces.indexing import (
+    IndexedOut,
+    ProjectMissedOut,
+    Work,
+    brought_in_line,
+    chosen_projects,
+    embedder_or_notice,
+    summary_of,
+)
 from cutaway.index.store import Store, alone, open_writer
 from cutaway.index.writer import Writer
 from cutaway.model import Project
@@ -49,16 +57,18 @@ def _run(options: argparse.Namespace, settings: Settings, connection: Store, pro
     embedder, notice = embedder_or_notice(settings)
     work = Work(settings, embedder, progress, not options.no_embed, options.allow_empty)
     outcome = brought_in_line(projects, connection, work)
-    summary = [summary_of(project, report) for project, report in outcome.reports]
-    totals = {"embedded": outcome.embedding.embedded, "failed": outcome.embedding.failed, "pending": outcome.waiting}
+    told = IndexedOut(
+        projects=tuple(summary_of(project, report) for project, report in outcome.reports),
+        **outcome.embedding._asdict(),
+        pending=outcome.waiting,
+        notice=notice,
+        error=outcome.trouble,
+        seconds=round(perf_counter() - start, 3),
+    )
     if options.json:
-        seconds = round(perf_counter() - start, 3)
-        told = {"projects": summary, **totals, "notice": notice, "error": outcome.trouble, "seconds": seconds}
-        screen().out(json.dumps(told, indent=2))
+        screen().out(json.dumps(told.model_dump(), indent=2))
     else:
-        _print(summary, totals, notice, perf_counter() - start)
-        if outcome.trouble:
-            messages().print(f"[red]embedding[/]: {outcome.trouble}", soft_wrap=True)
+        _print(told)
     return 2 if outcome.trouble or any(isinstance(report, RootMissing) for _, report in outcome.reports) else 0
 
 
@@ -98,20 +108,23 @@ def progress_bar(quiet: bool) -> Iterator[Any]:
         yield tell
 
 
-def _print(summary: list[dict[str, Any]], totals: dict[str, int], notice: str | None, seconds: float) -> None:
+def _print(told: IndexedOut) -> None:
     console, errors = screen(), messages()
-    for project in summary:
-        if "error" in project:
-            errors.print(f"[red]{project['project']}[/]: {project['error']}", soft_wrap=True)
+    for project in told.projects:
+        if isinstance(project, ProjectMissedOut):
+            errors.print(f"[red]{project.project}[/]: {project.error}", soft_wrap=True)
             continue
         counts = ("added", "changed", "renamed", "removed", "reread", "unchanged", "opted_out")
-        said = ", ".join(f"{project[name]:,} {name.replace('_', ' ')}" for name in counts if project[name])
-        console.print(f"[bold]{project['project']}[/]  {said or 'no notes'}", soft_wrap=True)
-        if project["problems"]:
-            errors.print(f"{len(project['problems'])} problems; see them with: cutaway doctor")
-    said = f"{totals['embedded']:,} passages embedded, " if totals["embedded"] else ""
-    said += f"{totals['pending']:,} passages wait to be embedded, " if totals["pending"] else ""
-    said += f"{totals['failed']:,} passages failed, " if totals["failed"] else ""
-    console.print(f"{said or 'everything is embedded, '}{seconds:.1f} s")
-    if notice:
-        errors.print(f"[yellow]note[/]  {notice}", soft_wrap=True)
+        by_name = ((name.replace("_", " "), getattr(project, name)) for name in counts)
+        said = ", ".join(f"{count:,} {name}" for name, count in by_name if count)
+        console.print(f"[bold]{project.project}[/]  {said or 'no notes'}", soft_wrap=True)
+        if project.problems:
+            errors.print(f"{len(project.problems)} problems; see them with: cutaway doctor")
+    said = f"{told.embedded:,} passages embedded, " if told.embedded else ""
+    said += f"{told.pending:,} passages wait to be embedded, " if told.pending else ""
+    said += f"{told.failed:,} passages failed, " if told.failed else ""
+    console.print(f"{said or 'everything is embedded, '}{told.seconds:.1f} s")
+    if told.notice:
+        errors.print(f"[yellow]note[/]  {told.notice}", soft_wrap=True)
+    if told.error:
+        errors.print(f"[red]embedding[/]: {told.error}", soft_wrap=True)

@@ -109,7 +109,7 @@ class Watching:
     def _tell(self, outcome: Outcome) -> None:
         for project, report in outcome.reports:
             if isinstance(report, RootMissing):
-                details = summary_of(project, report)
+                details = summary_of(project, report).model_dump()
                 self._telling.once(f"folder of {project.id}", "error", f"{project.name}  {report}", **details)
             else:
                 self._tell_changes(project, report)
@@ -131,7 +131,7 @@ class Watching:
         if self._telling.over(f"folder of {project.id}"):
             said = f"the folder is back; {said or 'nothing has changed'}"
         if said:
-            details: dict[str, Any] = {**summary_of(project, report), "path": path}
+            details: dict[str, Any] = {**summary_of(project, report).model_dump(), "path": path}
             del details["problems"]
             self._telling.line("updated", f"{project.name}  {said}", **details)
 

@@ -11,20 +11,35 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from cutaway.config import Settings
 from cutaway.errors import CutawayError, IndexBusy, RootMissing
 from cutaway.faces.http.problems import NoSuchRun
-from cutaway.faces.indexing import Outcome, Work, brought_in_line, chosen_projects, embedder_or_notice, summary_of
+from cutaway.faces.indexing import (
+    Outcome,
+    ProjectMissedOut,
+    ProjectRunOut,
+    Work,
+    brought_in_line,
+    chosen_projects,
+    embedder_or_notice,
+    summary_of,
+    waiting,
+)
 from cutaway.faces.loading import Loader
 from cutaway.faces.schemas import Out
 from cutaway.index.store import alone, now, open_reader, open_writer
+from cutaway.index.sync import Embedding, Report
+from cutaway.model import Project
+from cutaway.models.embedder import Embedder
 
 _KEPT = 50
 """How many ended runs are remembered."""
+_PROBLEMS = 100
+"""How many problems of a project are told, and remembered, of each run."""
 _APART = 0.2
 """Seconds between two states that one follower is told."""
 _LOG = logging.getLogger("cutaway.serve")
@@ -41,12 +56,16 @@ class RunOut(Out):
     step: str | None = Field(None, description="`scan`, `index` or `embed`; null before the first.")
     done: int = Field(0, description="Notes or passages that this step is done with.")
     total: int = Field(0, description="Of how many; 0 where nobody knows yet.")
-    projects: tuple[dict[str, Any], ...] = Field(
-        (), description="What became of each project, as `cutaway index --json`."
+    projects: tuple[ProjectRunOut | ProjectMissedOut, ...] = Field(
+        (),
+        description="What became of each project that is synced so far, as `cutaway index --json`; of the problems in "
+        f"one, {_PROBLEMS} at most: `cutaway doctor` has all.",
     )
-    embedded: int = Field(0, description="Passages embedded.")
-    failed: int = Field(0, description="Passages that could not be embedded.")
-    pending: int = Field(0, description="Passages that still wait.")
+    embedded: int = Field(0, description="Passages embedded so far.")
+    failed: int = Field(0, description="Passages that could not be embedded so far.")
+    pending: int = Field(
+        0, description="Passages that wait: as counted when it began and, unless it broke off, when it ended."
+    )
     notice: str | None = Field(None, description="Why only words are indexed, where that is so.")
     error: str | None = Field(None, description="What went wrong.")
 
@@ -80,6 +99,17 @@ class Run:
         if self.ending.is_set():
             raise _Stopped
         self.say(step=step, done=done, total=total)
+
+    def synced(self, project: Project, report: Report | RootMissing) -> None:
+        """A project is in line, or could not be brought there."""
+        told = summary_of(project, report)
+        if isinstance(told, ProjectRunOut):
+            told = told.model_copy(update={"problems": told.problems[:_PROBLEMS]})
+        self.say(projects=(*self.state.projects, told))
+
+    def embedded(self, so_far: Embedding) -> None:
+        """One more batch."""
+        self.say(embedded=so_far.embedded, failed=so_far.failed)
 
     async def follow(self) -> AsyncIterator[RunOut]:
         """The state now, then the newest after each change, until it has ended."""
@@ -133,7 +163,7 @@ class Runs:
 
     def all(self) -> list[RunOut]:
         """Every run that is remembered, the latest first."""
-        return [run.state for run in reversed(self._runs.values())]
+        return [run.state for run in reversed(list(self._runs.values()))]  # another thread may start one meanwhile
 
     def stop(self, name: str) -> RunOut:
         """Let a run end between two steps. Raises NoSuchRun."""
@@ -155,46 +185,43 @@ class Runs:
             store.close()
 
     def _run(self, run: Run, names: tuple[str, ...], embed: bool) -> None:
+        ended: dict[str, object] = {"state": "failed", "error": _UNEXPECTED}
         try:
             with alone(self._home, self._settings):  # a lock belongs to the thread that took it
                 run.begun.set_result(None)
-                self._told(run, names, embed)
-        except CutawayError as error:
-            run.begun.set_exception(error)
-
-    def _told(self, run: Run, names: tuple[str, ...], embed: bool) -> None:
-        ended: dict[str, object] = {"state": "failed", "error": _UNEXPECTED}
-        try:
-            ended = self._ran(run, names, embed)
-        except _Stopped:
-            ended = {"state": "stopped"}
-        except CutawayError as error:
-            ended = {"state": "failed", "error": str(error)}
-        except Exception:  # noqa: BLE001 - whatever it was, the run has ended, and is said to have
-            _LOG.exception("index run failed")
+                ended = self._ran(run, names, embed)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the run has ended, and is said to have
+            if not run.begun.done():
+                run.begun.set_exception(error)
+            elif isinstance(error, CutawayError):
+                ended = {"state": "failed", "error": str(error)}
+            else:
+                _LOG.exception("index run failed")
         finally:
-            run.say(**ended, ended_at=now())
+            run.say(**ended, ended_at=now())  # not before the lock is free: who is told may start the next
 
     def _ran(self, run: Run, names: tuple[str, ...], embed: bool) -> dict[str, object]:
-        loaded = self._loader.embedder(self._settings)
-        embedder, notice = embedder_or_notice(self._settings) if isinstance(loaded, str) else (loaded, None)
+        embedder, notice = self._embedder()
         run.say(notice=notice)
         store = open_writer(self._home, self._settings)
         try:
-            work = Work(self._settings, embedder, run.progress, embed)
-            return _summed_up(brought_in_line(chosen_projects(store, names), store, work))
+            projects = chosen_projects(store, names)
+            run.say(pending=waiting(store, projects))
+            work = Work(self._settings, embedder, run.progress, embed, synced=run.synced, embedded=run.embedded)
+            return _ended(brought_in_line(projects, store, work))
+        except _Stopped:
+            return {"state": "stopped", "pending": waiting(store, projects)}
         finally:
             store.close()
 
+    def _embedder(self) -> tuple[Embedder | None, str | None]:
+        """The embedder that searches have, too. Where it must be downloaded, they do not wait for that."""
+        held = self._loader.embedder(self._settings)
+        embedder, notice = embedder_or_notice(self._settings, None if isinstance(held, str) else held)
+        return self._loader.keep(self._settings, embedder) if embedder else None, notice
 
-def _summed_up(outcome: Outcome) -> dict[str, object]:
+
+def _ended(outcome: Outcome) -> dict[str, object]:
     lost = [str(report) for _, report in outcome.reports if isinstance(report, RootMissing)]
     trouble = "; ".join(filter(None, (outcome.trouble, *lost))) or None
-    return {
-        "state": "failed" if trouble else "done",
-        "error": trouble,
-        "projects": tuple(summary_of(project, report) for project, report in outcome.reports),
-        "embedded": outcome.embedding.embedded,
-        "failed": outcome.embedding.failed,
-        "pending": outcome.waiting,
-    }
+    return {"state": "failed" if trouble else "done", "error": trouble, "pending": outcome.waiting}
