@@ -42,10 +42,10 @@ class Service:
         return answered(await self.gate.run(looked))
 
 
-def agreed(request: Request) -> None:
+async def agreed(request: Request) -> None:
     """Refuse who wants the answer that it would make itself, and would make another one."""
     wanted = request.headers.get(AGREEMENT)
-    if wanted is not None and wanted != agreement(service_of(request).engine.settings):
+    if wanted is not None and wanted != agreement((await service_of(request)).engine.settings):
         raise HTTPException(412, "this server runs another version, or under other settings.")
 
 
@@ -54,7 +54,7 @@ def answered(json: str, status: int = 200) -> Response:
     return Response(json, status, media_type="application/json")
 
 
-def service_of(request: Request) -> Service:
-    """The service that a request came to."""
+async def service_of(request: Request) -> Service:
+    """The service that a request came to. (Not async, it would need a thread of its own, and so much memory.)"""
     service: Service = request.app.state.service
     return service

@@ -92,7 +92,7 @@ async def runs(service: Here) -> Response:
     return answered(RunsOut(runs=tuple(service.runs.all())).model_dump_json(by_alias=True))
 
 
-def the_run(run: RunId, service: Here) -> Run:
+async def the_run(run: RunId, service: Here) -> Run:
     """A run by its id."""
     return service.runs.get(run)
 
