@@ -130,7 +130,10 @@ def test_what_happened_before_is_found_and_then_every_change(
     assert [("ant", 1, "before.md")] == [(e["project"], e["added"], e["path"]) for e in watch.events("updated")]
 
     bee = two / "bee"
-    write_vault(bee, {"new.md": "mint"})
+    write_vault(two, {"new.md": "mint"})
+    (two / "new.md").rename(
+        bee / "new.md"
+    )  # at once: a note just opened for writing would be found empty, then changed
     until(lambda: held(home, "bee") == {"a.md", "deep/b.md", "new.md"})
     (bee / "deep").rename(two / "outside")
     until(lambda: held(home, "bee") == {"a.md", "new.md"})

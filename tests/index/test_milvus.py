@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ from cutaway.index.vectors import Record, Space
 from cutaway.model import ChunkId
 
 pytest.importorskip("milvus_lite")
+from milvus_lite.adapter.grpc.servicer import MilvusServicer
 
 MILVUS = Settings(vectors="milvus")
 AWAY = Settings(vectors="milvus", milvus_uri="http://127.0.0.1:1", milvus_token="very-secret", milvus_timeout=1)
@@ -239,9 +241,15 @@ def test_a_server_that_does_not_answer_in_time_is_one_that_is_away(
     """The limit holds for every call, and the answer says in a line that it was reached."""
     write_vault(vault, NOTES)
     index_vault(home, vault, embedder, MILVUS)
-    connected = milvus_server.Server._connected
+    connected, answered = milvus_server.Server._connected, MilvusServicer.Search
+
+    def slowly(*asked: Any) -> Any:
+        time.sleep(1)
+        return answered(*asked)
+
     monkeypatch.setattr(milvus_server.Server, "_connected", lambda self, _: connected(self, 10))
-    (degraded,) = ask(home, "subject7", embedder, Settings(vectors="milvus", milvus_timeout=1e-6)).degraded
+    monkeypatch.setattr(MilvusServicer, "Search", slowly)
+    (degraded,) = ask(home, "subject7", embedder, Settings(vectors="milvus", milvus_timeout=0.1)).degraded
 
     assert re.search(r"milvus.db failed: .*(?i:deadline|timeout|retry)", degraded.reason)
     assert len(degraded.reason) < 400
