@@ -14,6 +14,7 @@ from cutaway.faces.sessions import Session
 from cutaway.index.cards import Entry, NoteCard, Readiness
 from cutaway.inspector.chunk_map import ChunkMap, chunk_map
 from cutaway.inspector.sight import closeness
+from cutaway.inspector.versions import versions
 from cutaway.model import ChunkId
 
 
@@ -100,6 +101,32 @@ class ReadinessOut(Out):
         return cls(**readiness._asdict(), total=readiness.total)
 
 
+class VersionOut(Out):
+    """A state of a note's source."""
+
+    at: str = Field(description="When it was indexed, or the file last changed, in UTC.")
+    bytes: int
+    lines: int = Field(description="How many lines.")
+    hash: str = Field(description="What tells it from others.")
+
+
+class VersionsOut(Out):
+    """A note whose file has moved on: what the index holds, and what the file says now."""
+
+    indexed: VersionOut = Field(description="What the index holds.")
+    file: VersionOut = Field(description="What the file is now.")
+    changes: tuple[str, ...] = Field(description="A unified diff from one to the other, its longest lines cut.")
+    truncated: bool = Field(description="Whether the differences go on.")
+
+    @classmethod
+    def of(cls, note: NoteCard) -> VersionsOut | None:
+        found = versions(note)
+        if found is None:
+            return None
+        told = {name: VersionOut(**getattr(found, name)._asdict()) for name in ("indexed", "file")}
+        return cls(changes=found.changes, truncated=found.truncated, **told)
+
+
 class ChunkMapOut(Out):
     """A note as the index sees it."""
 
@@ -111,6 +138,7 @@ class ChunkMapOut(Out):
     rows: tuple[MapRowOut, ...]
     skipped: tuple[SkipOut, ...]
     remark: str | None = Field(None, description="Why similarities are not given, where they were asked for.")
+    versions: VersionsOut | None = Field(None, description="Where the file has moved on: the two versions.")
 
     @classmethod
     def of(
@@ -137,6 +165,7 @@ class ChunkMapOut(Out):
             ),
             skipped=tuple(SkipOut(**skip._asdict()) for skip in found.note.skips),
             remark=remark,
+            versions=VersionsOut.of(found.note) if found.freshness == "rows_behind_file" else None,
         )
 
 

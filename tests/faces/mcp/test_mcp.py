@@ -252,7 +252,8 @@ def test_what_a_note_says_stays_a_quotation(tmp_path: Path) -> None:
     """In the text, each line of a note is marked and nothing in it is unseen; what is structured holds it as it is."""
     index_vault(tmp_path / "home", write_vault(tmp_path / "vault", HOSTILE), HashEmbedder())
     server = server_of(Engine(tmp_path / "home", Settings()), Gate(1, 9, 60))
-    found = asked(server, lambda client: client.call_tool("search_notes", {"query": "evil", "detail": "full"}))
+    asked_for = {"query": "evil", "detail": "full", "mode": "text"}
+    found = asked(server, lambda client: client.call_tool("search_notes", asked_for))
     lines = text_of(found).split("\n")
 
     assert all(line.startswith("> ") for line in lines[1:-1])

@@ -18,7 +18,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="pages are tried 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
 QUERY = "does more salt make dough rise faster"
-PATHS = ("/", f"/?q={QUERY}", f"/explain?q={QUERY}", f"/note?note=Bulk fermentation&q={QUERY}", "/index")
+PATHS = ("/", f"/?q={QUERY}", f"/explain?q={QUERY}", f"/note?note=Bulk fermentation&q={QUERY}", "/index", "/judged")
 GRAVE = ("serious", "critical")
 
 
@@ -69,13 +69,29 @@ def test_a_search_by_keyboard(page: Any) -> None:
 
 
 def test_the_scores_of_a_hit_show_its_way(page: Any) -> None:
-    """Under the mouse, and with the focus: its ranks at every stage and what the scores are made of."""
+    """Under the mouse, and with the focus: its ranks at every stage, and what the scores are made of."""
     page.goto(f"/?q={QUERY}")
-    page.locator(".scores").first.hover()
-    assert "fuse" in page.locator("#card .way").text_content()
-    page.keyboard.press("Escape")
+    titles = page.locator(".hits h2 a").all_text_contents()
+    assert titles[0] in page.locator("#panel h3").text_content()  # before anything is pointed at
+    page.locator(".hit").nth(2).hover()
+    assert titles[2] in page.locator("#panel h3").text_content()
     page.locator(".scores").nth(1).focus()
-    assert page.locator("#card .way").is_visible()
+    said = page.locator("#panel").text_content()
+
+    assert titles[1] in said
+    assert re.search(r"fuse.*lexical 0\.\d+ \+ similarity 0\.\d+", said, re.DOTALL)
+    assert re.search(r"chunk #\d+ *lines \d+–\d+ · id \d+", said)
+    assert page.locator(".hit.on").count() == 1
+
+
+def test_on_a_phone_the_way_comes_up_from_below_and_goes_again(page: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"/?q={QUERY}")
+    assert page.locator("#panel").is_hidden()
+    page.locator(".scores").nth(1).click()
+    assert page.locator("#panel .way").is_visible()
+    page.keyboard.press("Escape")
+    assert page.locator("#panel").is_hidden()
 
 
 def test_one_line_is_followed_by_mouse_and_by_keyboard(page: Any) -> None:
@@ -107,14 +123,29 @@ def test_a_control_asks_again_in_place_and_says_what_changed(page: Any) -> None:
 def test_a_chunk_says_what_the_index_holds_of_it(page: Any) -> None:
     page.goto(f"/note?note=Bulk fermentation&q={QUERY}")
     page.locator(".chunk").first.hover()
-    said = page.locator("#card").text_content()
-    page.keyboard.press("Escape")
+    said = " ".join(page.locator("#panel").inner_text().split())
 
-    assert re.search(r"#1 entity · lines \d+–\d+ · bytes", said)
-    assert "similarity 0." in said
-    assert page.locator("#card").is_hidden()
+    assert re.search(r"Chunk #1 similarity 0\.\d+ row entity lines \d+–\d+ bytes [\d,]+–[\d,]+ state ready", said)
+    assert re.search(r"tokens \d+ .*hash [0-9a-f]{12} id \d+$", said)
     page.locator(".chunk").nth(1).focus()
-    assert "#2" in page.locator("#card").text_content()
+    assert "Chunk #2" in page.locator("#panel").text_content()
+
+
+def test_rows_are_marked_in_the_margin_where_they_begin(page: Any) -> None:
+    """Each beside the line that it begins on, and the list of rows leads there."""
+    page.goto("/note?note=Bulk fermentation")
+    marks = page.locator(".source .mark")
+    kinds = [(one.get_attribute("class") or "").split()[1] for one in marks.all()]
+    left = page.locator(".source pre").first.bounding_box()["x"]
+
+    boxes = [one.bounding_box() for one in marks.all()]
+
+    assert {"observation", "relation"} == set(kinds)
+    assert len(kinds) == page.locator(".rows a[href^='#row-']").count()
+    assert all(box["x"] < left for box in boxes)
+    assert sorted(box["y"] for box in boxes) == [box["y"] for box in boxes]
+    place = page.locator(".rows a[href^='#row-observation']").first.get_attribute("href")
+    assert "- [" in page.evaluate("place => document.querySelector(place).nextSibling.data", place)
 
 
 def test_a_walk_from_passage_to_passage_leaves_a_trail(page: Any) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from builders import HashEmbedder, index_vault, write_vault
 from cutaway.faces.web.state import State
+from cutaway.faces.web.views import AT_ONCE
 from cutaway.index.state import Judgment, Judgments
 from serving import client_of, running
 
@@ -35,6 +36,7 @@ PAGES = {
     "why": ("/why", {"q": QUERY, "note": "Cold retard"}),
     "why, start": ("/why", {}),
     "index": ("/index", {}),
+    "judged": ("/judged", {}),
 }
 
 
@@ -91,13 +93,13 @@ def test_every_link_of_a_page_leads_somewhere(name: str, web: httpx2.Client) -> 
 
 
 def test_the_first_page_is_small(web: httpx2.Client) -> None:
-    """With everything it loads, under 100 kB."""
+    """With everything it loads, over the wire, under 100 kB."""
     start = web.get("/", params={"q": QUERY})
     needed = re.findall(r'(?:src|href)="(/static/[^"]+)"', start.text)
-    sizes = [len(web.get(address).content) for address in needed]
+    sizes = [int(web.get(address).headers["content-length"]) for address in needed]
 
     assert 3 == len(needed)
-    assert len(start.content) + sum(sizes) < 100_000
+    assert int(start.headers["content-length"]) + sum(sizes) < 100_000
 
 
 def test_each_hit_shows_named_scores_and_its_marked_terms(web: httpx2.Client) -> None:
@@ -126,10 +128,58 @@ def test_a_change_of_settings_is_shown_against_the_last_look(web: httpx2.Client)
     assert "Since the last look" not in web.get("/explain", params={"q": QUERY, "from": "q=another"}).text
 
 
+def test_every_candidate_can_be_reached(tmp_path: Path) -> None:
+    """From the nearest on, so many at once, in the order of the trace; and those of one fate alone."""
+    notes = {f"n{place}.md": f"# salt {place}\n\n{'salt ' * (place % 9 + 1)}\n" for place in range(150)}
+    index_vault(tmp_path / "home", write_vault(tmp_path / "vault", notes), HashEmbedder(), name="v")
+    with running(tmp_path / "home") as server, client_of(server) as client:
+        trace = client.post("inspect/query", json={"query": "salt"}).json()
+        client.base_url = f"http://127.0.0.1:{server.port}"  # type: ignore[assignment]
+        address, places = "/explain?q=salt", list[int]()
+        while address:
+            text = client.get(address).text
+            places += map(int, re.findall(r'<tr id="c(\d+)"', text))
+            further = re.search(r'rel="next" href="([^"#]+)#candidates">further', text)
+            address = unescape(further[1]) if further else ""
+        after = client.get("/explain", params={"q": "salt", "fate": "after this page"}).text
+    reasons = [seen["fate"]["reason"] for seen in trace["candidates"]]
+    alike = [place for place, reason in enumerate(reasons) if reason == "after this page"]
+
+    assert [*range(150)] == places
+    assert alike[:AT_ONCE] == [int(place) for place in re.findall(r'<tr id="c(\d+)"', after)]
+
+
+def test_the_chart_and_its_table_say_the_same(web: httpx2.Client) -> None:
+    """The ranks of each line, as it is called, are those of its row."""
+    text = web.get("/explain", params={"q": QUERY}).text
+    lines = dict(re.findall(r'data-c="(\d+)" aria-label="[^"]*, ranks ([^"]*)"', text))
+    table = {}
+    for place, cells in re.findall(
+        r'<tr id="c(\d+)".*?</td>\s*<td class="name">.*?</td>(.*?)<td><span', text, re.DOTALL
+    ):
+        table[place] = ", ".join(re.findall(r'<td class="r">([^<]*)</td>', cells))
+
+    assert table
+    assert lines == table
+
+
+def test_a_note_whose_file_has_moved_on_shows_both_versions(tmp_path: Path) -> None:
+    vault = write_vault(tmp_path / "vault", {"a.md": "# Salt\n\nslows yeast\n"})
+    index_vault(tmp_path / "home", vault, HashEmbedder(), name="v")
+    (vault / "a.md").write_text("# Salt\n\nslows <b>yeast</b> a little\n")
+    with running(tmp_path / "home") as server, client_of(server) as client:
+        client.base_url = f"http://127.0.0.1:{server.port}"  # type: ignore[assignment]
+        text = client.get("/note", params={"note": "a.md"}).text
+
+    assert '<code class="old">-slows yeast</code>' in text
+    assert '<code class="new">+slows &lt;b&gt;yeast&lt;/b&gt; a little</code>' in text
+    assert "<pre># Salt\n\nslows yeast\n</pre>" in text  # what the index holds
+
+
 def test_a_note_is_drawn_whole_and_byte_for_byte(web: httpx2.Client) -> None:
     source = web.get("/api/v1/note", params={"note": "Salt myths"}).json()["text"]
     text = web.get("/note", params={"note": "Salt myths"}).text
-    parts = re.findall(r"<pre>(.*?)</pre>", text, re.DOTALL)
+    parts = [re.sub(r"<[^>]+>", "", part) for part in re.findall(r"<pre>(.*?)</pre>", text, re.DOTALL)]
 
     assert source == "".join(map(unescape, parts))
 
@@ -137,6 +187,8 @@ def test_a_note_is_drawn_whole_and_byte_for_byte(web: httpx2.Client) -> None:
 @pytest.mark.parametrize(
     ("path", "values", "status", "said"),
     [
+        ("/explain", {"q": QUERY, "at": "-1"}, 400, "at: &#39;-1&#39;"),
+        ("/", {"q": QUERY, "where": "status<"}, 400, "cannot be read"),
         ("/", {"q": QUERY, "project": "nowhere"}, 404, "no project is called"),
         ("/", {"q": QUERY, "limit": "many"}, 400, "limit: "),
         ("/", {"q": QUERY, "page": "-1"}, 400, "page: "),
@@ -171,6 +223,23 @@ def test_a_judgment_is_kept_and_taken_back(web: httpx2.Client, served_home: Path
     assert 'title="3: fully" aria-pressed="true"' in shown
     assert (200, False) == (back.status_code, 'aria-pressed="true"' in back.text)
     assert [] == Judgments(served_home).of(["bread"])
+
+
+def test_what_was_judged_is_listed_and_taken_back(web: httpx2.Client, served_home: Path) -> None:
+    """By query; also what was said of a project, and a note, that the index has no more."""
+    store = Judgments(served_home)
+    gone = Judgment("gone", "salt", "old <b>note</b>.md", 2)
+    store.keep([gone, Judgment("bread", "salt", "dough/Salt myths.md", 0)])
+    text = web.get("/judged").text
+    said = {"query": "salt", "project": gone.project, "path": gone.path, "grade": "none", "back": "/judged"}
+    back = web.post("/judge", data=said)
+
+    assert "2 judgments of 1 queries" in text
+    assert "gone:old &lt;b&gt;note&lt;/b&gt;.md" in text
+    assert (303, "/judged") == (back.status_code, back.headers["location"])
+    assert ["bread"] == [one.project for one in store.all()]
+    store.forget(store.all()[0])
+    assert "Nothing yet" in web.get("/judged").text
 
 
 @pytest.mark.parametrize("back", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"])

@@ -9,6 +9,7 @@ from typing import get_type_hints
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -22,7 +23,7 @@ from cutaway.faces.http.logs import LOG
 from cutaway.faces.http.problems import UNEXPECTED, Problem, invalid, problem_of, request_id
 from cutaway.faces.http.service import Service
 from cutaway.faces.limits import Overloaded
-from cutaway.faces.web import pages
+from cutaway.faces.web import entry, judging, pages
 from cutaway.faces.web.render import STATIC
 
 API = "/api/v1"
@@ -58,8 +59,9 @@ def application(service: Service) -> FastAPI:
     app.include_router(views.router, prefix=API)
     app.include_router(state.router, prefix=API)
     app.router.routes.append(Route("/mcp", endpoint=service.mcp.app))
-    app.include_router(pages.router)
-    app.mount("/static", StaticFiles(directory=STATIC))
+    for part in (pages, judging, entry):
+        app.include_router(part.router)
+    app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)))
     app.add_exception_handler(CutawayError, _refused)
     app.add_exception_handler(Overloaded, _overloaded)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
 import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import anyio
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cutaway.faces.http.logs import LOG
 from cutaway.faces.http.problems import UNEXPECTED, Problem
+from cutaway.faces.http.token import COOKIE, Token
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-OPEN = "/api/v1/health"
-"""Answered without a token: it says nothing of any note."""
+OPEN = ("/api/v1/health", "/login")
+"""Answered without a token: they say nothing of any note."""
+_FOR_PROGRAMS = ("/api/", "/mcp")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -57,7 +58,7 @@ class Guard:
     def __init__(self, app: ASGIApp, policy: Policy) -> None:
         self._app, self._policy = app, policy
         self._hosts = frozenset(name.lower().strip("[]") for name in policy.hosts) | LOOPBACK
-        self._token = None if policy.token is None else _digest(policy.token.encode())
+        self._token = None if policy.token is None else Token(policy.token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -120,13 +121,19 @@ class Guard:
             raise Refused("wrong-origin", 403, "a page of another site may not ask this server.")
 
     def _check_token(self, scope: Scope, headers: Headers) -> None:
-        if self._token is None or scope["path"] == OPEN:
+        path: str = scope["path"]
+        if self._token is None or path in OPEN or path.startswith("/static/"):
             return
-        kind, _, token = headers.get("authorization", "").partition(" ")
-        given = _digest(token.strip().encode("latin-1", "replace"))
-        if kind.lower() != "bearer" or not hmac.compare_digest(given, self._token):
-            detail = "this server wants its token, as `Authorization: Bearer TOKEN`."
-            raise Refused("not-authorized", 401, detail, **{"WWW-Authenticate": "Bearer"})
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and self._token.is_given(given.strip().encode("latin-1", "replace")):
+            return
+        if self._token.is_proved(cookie_parser(headers.get("cookie", "")).get(COOKIE)):
+            return
+        detail = "this server wants its token, as `Authorization: Bearer TOKEN`."
+        if _is_a_page(scope, headers):
+            asked = path + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
+            raise Refused("not-authorized", 303, detail, Location=f"/login?back={quote(asked, safe='')}")
+        raise Refused("not-authorized", 401, detail, **{"WWW-Authenticate": "Bearer"})
 
     async def _read(self, headers: Headers, receive: Receive) -> bytes:
         """The whole body, if it is not too long and does not take too long."""
@@ -156,17 +163,18 @@ def _owners_own(scope: Scope) -> bool:
     return server is not None and server[1] is None
 
 
+def _is_a_page(scope: Scope, headers: Headers) -> bool:
+    """Whether somebody looks with a browser."""
+    wants = "text/html" in headers.get("accept", "")
+    return wants and scope["method"] == "GET" and not scope["path"].startswith(_FOR_PROGRAMS)
+
+
 def _name(host: str) -> str:
     """The name in a Host header, without its port."""
     try:
         return (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:
         return ""
-
-
-def _digest(token: bytes) -> bytes:
-    """What is compared instead of a token: as long as any other."""
-    return hashlib.sha256(token).digest()
 
 
 async def _parts(receive: Receive) -> AsyncIterator[bytes]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log
 from typing import NamedTuple
 
 from cutaway.faces.neighbours import HistogramOut
 from cutaway.faces.traces import CandidateOut, TraceOut
+from cutaway.faces.web.views import Window
 from cutaway.inspector.journeys import RETURNED
 
-MOST_LINES, DEEPEST = 60, 50
-"""Candidates drawn, and the rank below which all are drawn at the bottom."""
-_WIDTH, _ROW, _TOP, _SIDE = 960, 11, 30, 60
+_WIDTH, _TOP, _DEPTH, _LEFT, _RIGHT = 1120, 46, 380, 64, 250
+_LANE = _TOP + _DEPTH + 34
+"""Where a leg has those that it did not find."""
+_BETWEEN_LABELS = 10
 _COLUMNS = {
     "match": "words",
     "collapse": "meaning",
@@ -23,6 +26,8 @@ _COLUMNS = {
     "replace_scores": "reranked",
     "cut": "page",
 }
+_LEGS = ("match", "collapse")
+_TICKS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
 
 
 class Column(NamedTuple):
@@ -34,52 +39,72 @@ class Column(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A candidate's way: points where it was ranked, and what became of it."""
+    """A candidate's way: its rank in each column, points where it was, and what became of it."""
 
     place: int
-    label: str
-    title: str
+    seen: CandidateOut
+    ranks: tuple[int | None, ...]
     points: str
-    dots: tuple[tuple[float, float, int], ...]
-    fate: str
+    dots: tuple[tuple[float, float, bool], ...]
+    """Where it was, and whether it was ranked there, or a leg did not find it."""
     returned: bool
+    labelled: bool
 
 
 class Flow(NamedTuple):
-    """The rank-flow chart."""
+    """The rank-flow chart: ranks from top to bottom, as wide apart as their logarithms."""
 
     columns: tuple[Column, ...]
+    ticks: tuple[tuple[int, float], ...]
     lines: tuple[Line, ...]
     width: int
     height: int
-    left_out: int
+    lane: int
 
 
-def flow(trace: TraceOut) -> Flow:
-    """Each candidate's rank from stage to stage, those returned first."""
+def flow(trace: TraceOut, drawn: Window) -> Flow:
+    """The rank of some candidates from stage to stage."""
     ran = [step.name for step in trace.stages if step.name in _COLUMNS]
-    gap = (_WIDTH - 2 * _SIDE) / max(len(ran) - 1, 1)
-    columns = tuple(Column(_SIDE + place * gap, _COLUMNS[name], name) for place, name in enumerate(ran))
-    drawn = trace.candidates[:MOST_LINES]
-    lines = tuple(_line(place, seen, columns, trace) for place, seen in enumerate(drawn))
-    deepest = max((rank for line in lines for *_, rank in line.dots), default=1)
-    height = round(_TOP + (min(deepest, DEEPEST) + 2) * _ROW)
-    return Flow(columns, lines, _WIDTH, height, len(trace.candidates) - len(drawn))
+    gap = (_WIDTH - _LEFT - _RIGHT) / max(len(ran) - 1, 1)
+    columns = tuple(Column(_LEFT + place * gap, _COLUMNS[name], name) for place, name in enumerate(ran))
+    ranks = [(place, seen, _ranks(seen, columns, int(trace.plan["offset"]))) for place, seen in drawn.seen]
+    deepest = max((rank for *_, held in ranks for rank in held if rank), default=1)
+    lines, labelled_to = list[Line](), 0.0
+    for place, seen, held in ranks:
+        dots = _dots(columns, held, max(deepest, 10))
+        returned = seen.fate.reason == RETURNED
+        labelled = returned and bool(dots) and dots[-1][1] >= labelled_to
+        labelled_to = dots[-1][1] + _BETWEEN_LABELS if labelled else labelled_to
+        points = " ".join(f"{x},{y}" for x, y, _ in dots)
+        lines.append(Line(place, seen, held, points, dots, returned, labelled))
+    ticks = tuple((rank, _y(rank, max(deepest, 10))) for rank in _TICKS if rank <= max(deepest, 10))
+    return Flow(columns, ticks, tuple(lines), _WIDTH, _LANE + 20, _LANE)
 
 
-def _line(place: int, seen: CandidateOut, columns: Sequence[Column], trace: TraceOut) -> Line:
-    ranks = {step.stage: step.rank for step in seen.journey if step.rank is not None}
-    offset = int(trace.plan["offset"])
+def _ranks(seen: CandidateOut, columns: Sequence[Column], offset: int) -> tuple[int | None, ...]:
+    """A candidate's rank in each column; on the page, its place over all pages."""
+    held = {step.stage: step.rank for step in seen.journey if step.rank is not None}
+    if "cut" in held:
+        held["cut"] += offset
+    return tuple(held.get(column.stage) for column in columns)
+
+
+def _dots(
+    columns: Sequence[Column], ranks: Sequence[int | None], deepest: int
+) -> tuple[tuple[float, float, bool], ...]:
+    """Where a candidate was; in a leg that did not find it, in the lane below, so that its line passes there."""
+    last = max((place for place, rank in enumerate(ranks) if rank), default=-1)
     dots = []
-    for column in columns:
-        rank = ranks.get(column.stage)
+    for column, rank in zip(columns[: last + 1], ranks, strict=False):
         if rank is not None:
-            rank += offset if column.stage == "cut" else 0
-            dots.append((round(column.x, 1), _TOP + min(rank, DEEPEST + 1) * _ROW, rank))
-    points = " ".join(f"{x},{y}" for x, y, _ in dots)
-    returned = seen.fate.reason == RETURNED
-    fate = RETURNED if returned else seen.fate.stage
-    return Line(place, seen.label, seen.title, points, tuple(dots), fate, returned)
+            dots.append((round(column.x, 1), _y(rank, deepest), True))
+        elif column.stage in _LEGS:
+            dots.append((round(column.x, 1), float(_LANE), False))
+    return tuple(dots)
+
+
+def _y(rank: int, deepest: int) -> float:
+    return round(_TOP + _DEPTH * log(rank) / log(deepest), 1)
 
 
 class Bar(NamedTuple):
@@ -89,6 +114,8 @@ class Bar(NamedTuple):
     y: float
     width: float
     height: float
+    low: float
+    high: float
     said: str
     marked: bool
 
@@ -103,8 +130,18 @@ def bars(found: HistogramOut, lowest_listed: float | None) -> tuple[Bar, ...]:
     made = []
     for place in range(first, last + 1):
         low, high, count = found.edges[place], found.edges[place + 1], found.counts[place]
-        height = 100 * (count / most) ** 0.5  # a root, or a few close ones could not be seen beside many far ones
+        height = 200 * (count / most) ** 0.5  # a root, or a few close ones could not be seen beside many far ones
         marked = lowest_listed is not None and high > lowest_listed
         said = f"cosine {low:.2f} to {high:.2f}: {count:,}"
-        made.append(Bar((place - first) * width, 100 - height, max(width - 1, 0.5), height, said, marked))
+        made.append(Bar((place - first) * width, 200 - height, max(width - 1, 0.5), height, low, high, said, marked))
     return tuple(made)
+
+
+def plane(picture: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Points as large as a picture of 280 by 190 around its middle lets them be, both directions alike."""
+    if not picture:
+        return ()
+    (left, right), (low, high) = ((min(axis), max(axis)) for axis in zip(*picture, strict=True))
+    scale = min(280 / max(right - left, 1e-9), 190 / max(high - low, 1e-9))
+    middle = (left + right) / 2, (low + high) / 2
+    return tuple((round((x - middle[0]) * scale, 1), round((middle[1] - y) * scale, 1)) for x, y in picture)

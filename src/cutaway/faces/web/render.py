@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse
 
 from cutaway.faces.schemas import HitOut
 from cutaway.faces.snippets import densest
+from cutaway.faces.web.views import AT_ONCE, condensed, meters
 
 STATIC = Path(__file__).parent / "static"
 _POLICY = (
@@ -37,8 +38,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"marked": marked, "score": score, "count": count}
-    made.globals["static"] = static
+    made.filters |= {"marked": marked, "score": score, "count": count, "rank": rank, "heat": heat}
+    made.filters |= {"meters": meters, "condensed": condensed}
+    made.globals |= {"static": static, "at_once": AT_ONCE}
     return made
 
 
@@ -62,6 +64,17 @@ def score(value: float | None, digits: int = 3) -> str:
 def count(value: int) -> str:
     """A number with its thousands apart."""
     return f"{value:,}"
+
+
+def rank(value: int | None) -> str:
+    """A rank, where there is one."""
+    return "—" if value is None else f"{value:,}"
+
+
+def heat(value: float | None, among: Sequence[float]) -> int:
+    """How close something is among others, from 0 to 8."""
+    low, high = min(among), max(among)
+    return 0 if value is None else 8 if low == high else round(8 * (value - low) / (high - low))
 
 
 @cache

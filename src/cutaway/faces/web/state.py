@@ -14,7 +14,7 @@ from cutaway.faces.asked import In, SearchIn, faults
 T = TypeVar("T", bound=In)
 EVERY = "*"
 """The value of `project` that means all of them."""
-SEARCH = ("q", "project", "mode", "by", "rerank", "sim", "depth", "limit", "page", "set", "tie")
+SEARCH = ("q", "project", "mode", "by", "rerank", "sim", "depth", "limit", "page", "where", "set", "tie")
 """What belongs to a search, and goes with it from page to page."""
 
 
@@ -50,6 +50,7 @@ class State:
         values = {
             **self.scope(),
             "query": self["q"],
+            "where": tuple(self.all("where")),
             "mode": self["mode"] or None,
             "group": self["by"] or None,
             "rerank": {"on": True, "off": False}.get(self["rerank"]),

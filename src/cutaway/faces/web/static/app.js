@@ -1,37 +1,43 @@
-// What is alive in the pages: keys, the card beside what is pointed at, one line followed through the chart,
+// What is alive in the pages: keys, the panel of what is pointed at, one line followed through the chart,
 // and a run's progress. Without it, every page still says all it has to say.
 "use strict";
 
-const hits = () => [...document.querySelectorAll(".hits h2 a")];
+const panel = () => document.getElementById("panel");
+
+function leave(typing) {
+  panel()?.classList.remove("up");
+  if (typing) typing.blur();
+}
+
+function step(down) {
+  const links = [...document.querySelectorAll(".hits h2 a")];
+  const at = links.indexOf(document.activeElement);
+  links[Math.max(0, Math.min(links.length - 1, at < 0 ? 0 : at + (down ? 1 : -1)))].focus();
+}
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.matches("input, select, textarea");
-  if (event.key === "Escape") { hideCard(); if (typing) event.target.blur(); return; }
+  const typing = event.target.matches("input, select, textarea") ? event.target : null;
+  if (event.key === "Escape") leave(typing);
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "/") {
-    const box = document.querySelector("input[type=search]");
-    if (box) { event.preventDefault(); box.focus(); box.select(); }
-  } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-    const links = hits();
-    if (!links.length) return;
+  const box = event.key === "/" && document.querySelector("input[type=search]");
+  if (box) {
     event.preventDefault();
-    const at = links.indexOf(document.activeElement), step = event.key === "ArrowDown" ? 1 : -1;
-    links[Math.max(0, Math.min(links.length - 1, at < 0 ? 0 : at + step))].focus();
+    box.focus();
+    box.select();
+  } else if (/^Arrow(Down|Up)$/.test(event.key) && document.querySelector(".hits h2 a")) {
+    event.preventDefault();
+    step(event.key === "ArrowDown");
   }
 });
 
-const card = () => document.getElementById("card");
-function hideCard() { card().hidden = true; }
-function showCard(owner) {
-  const held = owner.querySelector(":scope > template")?.content ?? owner.closest("article")?.querySelector(".way");
-  if (!held) return;
-  const shown = card(), box = owner.getBoundingClientRect();
-  shown.replaceChildren(held.cloneNode(true));
-  shown.hidden = false;
-  const left = Math.min(box.left + 16, document.documentElement.clientWidth - shown.offsetWidth - 12);
-  const above = box.top - shown.offsetHeight - 6;
-  shown.style.left = `${Math.max(8, left) + scrollX}px`;
-  shown.style.top = `${(above > 4 ? above : Math.min(box.bottom, innerHeight - shown.offsetHeight - 8) + 6) + scrollY}px`;
+// What is known of the result or the chunk that is pointed at, or has the focus, stands in the panel.
+function tell(owner, near) {
+  const held = owner.querySelector(":scope > template")?.content ?? owner.querySelector(".facts");
+  if (!held || !panel()) return;
+  for (const other of document.querySelectorAll("[data-facts].on")) other.classList.remove("on");
+  owner.classList.add("on");
+  panel().replaceChildren(...held.cloneNode(true).childNodes);
+  panel().classList.toggle("up", near);
 }
 
 function follow(place) {
@@ -43,10 +49,26 @@ function follow(place) {
 
 for (const [kind, on] of [["mouseover", true], ["focusin", true], ["mouseout", false], ["focusout", false]]) {
   document.addEventListener(kind, (event) => {
-    const owner = event.target.closest?.("[data-card]"), line = event.target.closest?.("[data-c]");
-    if (owner) on ? showCard(owner) : hideCard();
+    const owner = event.target.closest?.("[data-facts]"), line = event.target.closest?.("[data-c]");
+    // Where the panel is a sheet over the page, only what asks for it brings it up: the scores, or a chunk.
+    if (owner && on) tell(owner, event.target.closest(".scores, .chunk") !== null);
     if (line) follow(on ? line.dataset.c : null);
   });
+}
+
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("[data-facts], #panel")) panel()?.classList.remove("up");
+});
+
+// A setting of the search that is chosen asks again; whatever asks says so, until the answer is there.
+document.addEventListener("change", (event) => {
+  if (event.target.matches("form.ask .settings select")) event.target.form.requestSubmit();
+});
+for (const begun of ["submit", "htmx:beforeRequest"]) {
+  addEventListener(begun, () => document.body.classList.add("asking"));
+}
+for (const ended of ["pageshow", "htmx:afterRequest"]) {
+  addEventListener(ended, () => document.body.classList.remove("asking"));
 }
 
 function watch(run) {
@@ -57,11 +79,21 @@ function watch(run) {
   const events = new EventSource(`/api/v1/index/runs/${run}/events`);
   events.addEventListener("run", (event) => {
     const state = JSON.parse(event.data);
-    if (state.total) { bar.max = state.total; bar.value = state.done; } else bar.removeAttribute("value");
-    words.textContent = state.state === "running" ? `${state.step ?? "starting"} ${state.done} of ${state.total}` : state.state;
-    if (state.state !== "running") { events.close(); location.reload(); }
+    if (state.total) {
+      bar.max = state.total;
+      bar.value = state.done;
+    } else bar.removeAttribute("value");
+    const doing = `${state.step ?? "starting"} ${state.done} of ${state.total}`;
+    words.textContent = state.state === "running" ? doing : state.state;
+    if (state.state !== "running") {
+      events.close();
+      location.reload();
+    }
   });
-  events.onerror = () => { events.close(); words.textContent = "the server does not answer; the run may go on"; };
+  events.onerror = () => {
+    events.close();
+    words.textContent = "the server does not answer; the run may go on";
+  };
 }
 
 document.addEventListener("click", async (event) => {
@@ -69,7 +101,11 @@ document.addEventListener("click", async (event) => {
   const headers = { "Content-Type": "application/json" };
   const answer = await fetch("/api/v1/index/runs", { method: "POST", headers, body: "{}" });
   const said = await answer.json();
-  if (answer.ok) { event.target.disabled = true; watch(said.id); return; }
+  if (answer.ok) {
+    event.target.disabled = true;
+    watch(said.id);
+    return;
+  }
   const shown = document.getElementById("progress");
   shown.hidden = false;
   shown.querySelector("span").textContent = said.detail;
