@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,25 @@ def test_the_nearest_miss_comes_first(home: Path, vault: Path) -> None:
 
     assert ["nearer.md", "near.md", "far.md"] == [path_of(home, miss) for miss in missed]
     assert sorted(margins, key=float) == margins  # type: ignore[arg-type]
+
+
+def test_each_stage_is_read_a_few_times_however_many_candidates_there_are(home: Path, vault: Path) -> None:
+    """Not once for each of them, or thousands of candidates would take minutes."""
+    index_vault(home, write_vault(vault, {f"n{n}.md": "- [red] red\n" * 3 + "sun" for n in range(30)}), HashEmbedder())
+    found = ask(home, "red sun", HashEmbedder(), limit=5)
+    reads = 0
+
+    class Counted(tuple):  # type: ignore[type-arg]
+        def __iter__(self) -> Iterator[Any]:
+            nonlocal reads
+            reads += 1
+            return super().__iter__()
+
+    stages = [replace(step, kept=Counted(step.kept), dropped=Counted(step.dropped)) for step in found.stages]
+    seen = candidates(replace(found, stages=tuple(stages)))
+
+    assert len(seen) > 100
+    assert reads < 8 * len(stages)
 
 
 def test_a_row_shows_the_terms_that_scored_it(home: Path, vault: Path) -> None:

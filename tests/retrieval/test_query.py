@@ -12,7 +12,7 @@ from builders import HashEmbedder, LengthReranker, index_vault, opened, terms, w
 from cutaway.config import Settings
 from cutaway.errors import UsageError
 from cutaway.faces.schemas import SearchOut
-from cutaway.faces.traces import TraceOut
+from cutaway.faces.traces import recorded
 from cutaway.index.reader import Reader
 from cutaway.notes.analyzer import Term
 from cutaway.retrieval.conditions import TITLE, Condition, Has, Holds, IsRow, Under
@@ -431,10 +431,9 @@ def test_every_query_is_answered_or_refused_with_a_reason(
         assert not [leak for leak in LEAKS if leak in str(refusal)]
         return
     said = [remark for _, remark in found.remarks] + [part.reason for part in found.degraded]
-    notes = reader.notes(note.note for note in reader.catalog)
 
     assert not [(leak, remark) for remark in said for leak in LEAKS if leak in remark and leak not in text]
-    for shown in (SearchOut.of(found), TraceOut.of(found, notes)):  # type: ignore[arg-type]
+    for shown in (SearchOut.of(found), recorded(found, reader)):  # type: ignore[arg-type]
         assert not [token for token in ("NaN", "Infinity") if f": {token}" in shown.as_json()]
 
 

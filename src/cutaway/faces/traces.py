@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from cutaway.faces.sessions import Session
 from cutaway.index.cards import NoteCard
 from cutaway.index.reader import Reader
 from cutaway.index.schema import FIELD_COLUMNS
-from cutaway.inspector.journeys import Candidate, candidates, misses
+from cutaway.inspector.journeys import Candidate, Step, candidates, misses
 from cutaway.model import NoteId
 from cutaway.retrieval.pipeline import Answer
 from cutaway.retrieval.tracing import Stage
@@ -187,7 +187,7 @@ class TraceOut(Out):
     bounded: str = "candidates are those inside the windows; nothing beyond them was read"
 
     @classmethod
-    def of(cls, answer: Answer, notes: Mapping[NoteId, NoteCard]) -> TraceOut:
+    def of(cls, answer: Answer, seen: Sequence[Candidate], notes: Mapping[NoteId, NoteCard]) -> TraceOut:
         shown, embedding = SearchOut.of(answer), answer.evidence.embedding
         return cls(
             query=answer.plan.text,
@@ -196,8 +196,8 @@ class TraceOut(Out):
             formula=answer.formula,
             rerank=RerankOut.of(answer),
             stages=tuple(StageOut.of(stage) for stage in answer.stages),
-            candidates=tuple(CandidateOut.of(answer, seen, notes[seen.note]) for seen in candidates(answer)),
-            misses=tuple(RowOut.of(missed.row) for missed in misses(answer)),
+            candidates=tuple(CandidateOut.of(answer, one, notes[one.note]) for one in seen),
+            misses=tuple(RowOut.of(missed.row) for missed in misses(answer, seen)),
             embedding=EmbeddingOut(ms=round(embedding.seconds * 1000, 3)) if embedding else None,
             baseline=BaselineOut(**asdict(answer.evidence.baseline)) if answer.evidence.nearest else None,
             terms=QueryTermOut.all_of(answer),
@@ -218,7 +218,8 @@ def traced(session: Session, asked: SearchIn) -> TraceOut:
 
 def recorded(answer: Answer, reader: Reader) -> TraceOut:
     """The whole record of a search."""
-    return TraceOut.of(answer, reader.notes({candidate.note for candidate in candidates(answer)}))
+    seen = candidates(answer)
+    return TraceOut.of(answer, seen, reader.notes({candidate.note for candidate in seen}))
 
 
 def plan_values(answer: Answer) -> dict[str, Any]:
@@ -248,7 +249,15 @@ def plain(value: Any) -> Any:
             return value
 
 
-def _steps(steps: Any) -> tuple[StepOut, ...]:
+def _steps(steps: Iterable[Step]) -> tuple[StepOut, ...]:
     return tuple(
-        StepOut(**{**step._asdict(), "parts": {str(name): given for name, given in step.parts}}) for step in steps
+        StepOut(
+            stage=step.stage,
+            rank=step.rank,
+            score=step.score,
+            reason=step.reason,
+            mark=step.mark,
+            parts={str(name): given for name, given in step.parts},
+        )
+        for step in steps
     )

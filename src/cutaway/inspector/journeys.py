@@ -86,11 +86,14 @@ def candidates(answer: Answer) -> list[Candidate]:
     return sorted(found, key=lambda candidate: (*_reached(answer, candidate), candidate.row))
 
 
-def misses(answer: Answer) -> list[Candidate]:
-    """Candidates inside the windows whose note (or row) is on no page up to this one's end, nearest first."""
+def misses(answer: Answer, seen: Iterable[Candidate] | None = None) -> list[Candidate]:
+    """Candidates inside the windows whose note (or row) is on no page up to this one's end, nearest first.
+
+    Who has the candidates already may give them.
+    """
     shown = {answer.evidence.notes[hit.id] for hit in answer.ranking.kept[: answer.plan.offset + answer.plan.limit]}
     found = []
-    for candidate in candidates(answer):
+    for candidate in candidates(answer) if seen is None else seen:
         superseded = candidate.fate.reason == _SAME_NOTE or (answer.plan.group == "note" and candidate.note in shown)
         if candidate.fate.reason not in (RETURNED, "on an earlier page") and not superseded:
             found.append(candidate)
@@ -99,13 +102,14 @@ def misses(answer: Answer) -> list[Candidate]:
 
 def fate(answer: Answer, row: RowId, chunks: Iterable[ChunkId]) -> Fate:
     """What became of a row: the last thing that the record says of it, or of its chunks."""
-    if any(hit.id == row for hit in answer.page):
+    if row in answer.stages[-1].ranks:
         return Fate("cut", RETURNED, None)
-    for wanted in ({row}, set(chunks)):
+    for wanted in ((row,), tuple(chunks)):
         for stage in reversed(answer.stages):
-            for out in stage.dropped:
-                if out.id in wanted:
-                    return Fate(stage.name, out.reason, out.margin)
+            places = [stage.fell[seen] for seen in wanted if seen in stage.fell]
+            if places:
+                out = stage.dropped[min(places)]
+                return Fate(stage.name, out.reason, out.margin)
     raise LookupError(f"{row} vanished from the trace")
 
 
@@ -126,7 +130,7 @@ def _score(stages: tuple[Stage[Any], ...], names: tuple[str, ...], row: RowId) -
 
 def _terms(stages: tuple[Stage[Any], ...], row: RowId) -> tuple[tuple[InField, float], ...]:
     legs = [step for step in stages if step.name in ("match", "complete_lexical")]
-    parts = next((hit.parts for step in legs for hit in step.kept if hit.id == row), ())
+    parts = next((step.kept[step.ranks[row] - 1].parts for step in legs if row in step.ranks), ())
     return tuple((name, share) for name, share in parts if isinstance(name, InField))
 
 

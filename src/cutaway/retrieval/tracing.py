@@ -80,6 +80,11 @@ class Stage(Generic[K]):
     def ranks(self) -> dict[K, int]:
         return {hit.id: rank for rank, hit in enumerate(self.kept, start=1)}
 
+    @functools.cached_property
+    def fell(self) -> dict[Any, int]:
+        """Where among those dropped each of them is."""
+        return {out.id: place for place, out in enumerate(self.dropped)}
+
 
 class Took(NamedTuple):
     """When something was done, in nanoseconds since 1970, and how many seconds it took."""

@@ -76,14 +76,18 @@ def meters(hit: HitOut, found: SearchOut) -> list[Meter]:
 
 
 def condensed(journey: Sequence[StepOut]) -> list[tuple[str, StepOut]]:
-    """A way through the stages, those that changed nothing named with the one before them."""
+    """A way through the stages, those that changed nothing named with the one before them.
+
+    What a score is made of is said where it first is.
+    """
     made = list[tuple[str, StepOut]]()
     for step in journey:
         last = made[-1][1] if made else None
         if last and (last.rank, last.score, last.mark, step.reason) == (step.rank, step.score, step.mark, None):
             made[-1] = (f"{made[-1][0]}, {step.stage}", last)
         else:
-            made.append((step.stage, step))
+            again = last is not None and last.parts == step.parts
+            made.append((step.stage, step.model_copy(update={"parts": {}}) if again else step))
     return made
 
 
