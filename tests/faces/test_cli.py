@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -171,6 +172,20 @@ def test_an_edited_note_is_said_to_be_behind_its_file(bread: Cutaway, tmp_path: 
     found = json.loads(bread("inspect", "chunks", "Salt myths", "--json").out)
 
     assert "rows_behind_file" == found["freshness"]
+
+
+def test_an_edited_note_shows_both_its_versions(bread: Cutaway, tmp_path: Path) -> None:
+    """What the index holds, what the file is now, and what differs; nothing that the terminal would act on."""
+    note = tmp_path / "bread" / "dough" / "Salt myths.md"
+    note.write_text(note.read_text().replace("He also", "\x1b[31mShe also") + "more\n" * 20)
+
+    said = bread("inspect", "chunks", "Salt myths").out
+
+    assert re.search(r"^  index  560 bytes, 16 lines, [0-9a-f]{8}, of \d", said, re.MULTILINE)
+    assert re.search(r"^  file   \d+ bytes, 36 lines, [0-9a-f]{8}, of \d", said, re.MULTILINE)
+    assert re.search(r"^  -He also swore", said, re.MULTILINE)
+    assert "and more; --json has them" in said
+    assert "\x1b" not in said
 
 
 def test_a_file_that_is_not_indexed_is_said_to_be_that(bread: Cutaway, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_the_scores_of_a_hit_show_its_way(page: Any) -> None:
 
     assert titles[1] in said
     assert re.search(r"fuse.*lexical 0\.\d+ \+ similarity 0\.\d+", said, re.DOTALL)
-    assert re.search(r"chunk #\d+ *lines \d+–\d+ · id \d+", said)
+    assert re.search(r"chunk #\d+ *lines? [\d–]+ · id \d+", said)
     assert page.locator(".hit.on").count() == 1
 
 
@@ -125,7 +125,7 @@ def test_a_chunk_says_what_the_index_holds_of_it(page: Any) -> None:
     page.locator(".chunk").first.hover()
     said = " ".join(page.locator("#panel").inner_text().split())
 
-    assert re.search(r"Chunk #1 similarity 0\.\d+ row entity lines \d+–\d+ bytes [\d,]+–[\d,]+ state ready", said)
+    assert re.search(r"Chunk #1 similarity 0\.\d+ row entity where lines \d+–\d+ bytes [\d,]+–[\d,]+ state ready", said)
     assert re.search(r"tokens \d+ .*hash [0-9a-f]{12} id \d+$", said)
     page.locator(".chunk").nth(1).focus()
     assert "Chunk #2" in page.locator("#panel").text_content()

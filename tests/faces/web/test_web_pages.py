@@ -234,7 +234,7 @@ def test_what_was_judged_is_listed_and_taken_back(web: httpx2.Client, served_hom
     said = {"query": "salt", "project": gone.project, "path": gone.path, "grade": "none", "back": "/judged"}
     back = web.post("/judge", data=said)
 
-    assert "2 judgments of 1 queries" in text
+    assert "2 judgments of 1 query" in text
     assert "gone:old &lt;b&gt;note&lt;/b&gt;.md" in text
     assert (303, "/judged") == (back.status_code, back.headers["location"])
     assert ["bread"] == [one.project for one in store.all()]

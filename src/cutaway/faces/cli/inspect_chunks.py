@@ -10,11 +10,12 @@ from rich.text import Text
 
 from cutaway.errors import NotIndexed
 from cutaway.faces.asked import ChunksIn
-from cutaway.faces.chunk_maps import ChunkMapOut, ChunkOut, MapRowOut, NotIndexedOut, mapped
+from cutaway.faces.chunk_maps import ChunkMapOut, ChunkOut, MapRowOut, NotIndexedOut, VersionsOut, mapped
 from cutaway.faces.cli.layout import columns
 from cutaway.faces.cli.session import scope_asked, screen, shown
 
 _STATE_STYLE = {"ready": "green", "pending": "yellow", "failed": "red"}
+_CHANGE_STYLE = {"+": "green", "-": "red"}
 _PREVIEW_CHARS, _LISTED = 100, 12
 
 
@@ -71,6 +72,8 @@ def _print_head(console: Console, found: ChunkMapOut) -> None:
     console.print(
         f"[{style}]{found.freshness}[/]" + (f"  {escape(found.reason)}" if found.reason else ""), soft_wrap=True
     )
+    if found.versions:
+        _print_versions(console, found.versions)
     share = f"{found.covered / note.bytes:.0%}" if note.bytes else "none"
     rows = {kind: sum(row.kind == kind for row in found.rows) for kind in ("observation", "relation")}
     console.print(
@@ -89,6 +92,17 @@ def _print_head(console: Console, found: ChunkMapOut) -> None:
         if embedding:
             console.print(f"embedded as {embedding} in {index}", style="dim", soft_wrap=True)
     console.print()
+
+
+def _print_versions(console: Console, found: VersionsOut) -> None:
+    """What the index holds and what the file is now, and the first lines that differ."""
+    for name, one in (("index", found.indexed), ("file", found.file)):
+        said = f"  {name:<5}  {one.bytes:,} bytes, {one.lines:,} lines, {one.hash[:8]}, of {one.at}"
+        console.print(said, style="dim", soft_wrap=True)
+    for line in found.changes[:_LISTED]:
+        console.print(f"  {line}", style=_CHANGE_STYLE.get(line[:1], "dim"), markup=False, soft_wrap=True)
+    if found.truncated or len(found.changes) > _LISTED:
+        console.print("  and more; --json has them", style="dim")
 
 
 def _cells(chunk: ChunkOut, row: MapRowOut) -> tuple[str | Text, ...]:
