@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from cutaway import __version__
+from cutaway.faces.cli.inert import inert
 
 
 def run() -> None:
@@ -44,5 +45,5 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _refused(message: str, code: int) -> int:
-    sys.stderr.write(f"cutaway: {message}\n")
+    sys.stderr.write(f"cutaway: {inert(message)}\n")
     return code

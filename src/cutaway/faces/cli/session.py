@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from cutaway.config import load_settings
 from cutaway.faces.asked import ScopeIn, SearchIn
+from cutaway.faces.cli.inert import inert
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.local import running
 from cutaway.faces.schemas import Out
@@ -70,7 +72,11 @@ def typed(options: argparse.Namespace) -> SearchIn:
 
 
 class Screen(Console):
-    """A console whose reader may leave early, as `| head` does, without that being a failure."""
+    """A console that obeys nothing in what it prints, and whose reader may leave early, as `| head` does."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=inert(segment.text))
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -83,4 +89,4 @@ def screen() -> Console:
 
 def messages() -> Console:
     """Standard error, for progress and remarks."""
-    return Console(stderr=True, highlight=False)
+    return Screen(stderr=True, highlight=False)
