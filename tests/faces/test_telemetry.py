@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import anyio
 import pytest
+from mcp import Client, StdioServerParameters
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -188,6 +191,33 @@ def test_spans_are_sent_where_the_settings_say(
 
     assert came.is_set()
     assert bodies[0].startswith(b"/v1/traces")
+
+
+_AGENT = """
+import sys
+from builders import HashEmbedder
+from cutaway.faces import loading
+from cutaway.faces.cli.main import main
+loading.named_embedder = lambda *_, **__: HashEmbedder()
+sys.exit(main(["mcp", "--home", sys.argv[1]]))
+"""
+
+
+def test_an_agents_searches_are_told_too(filled: Path, collector: tuple[str, Event, list[bytes]]) -> None:
+    """Over pipes, by a process of its own, at its end at the latest."""
+    address, came, bodies = collector
+    tests = Path(__file__).parents[1]
+    env = {"PYTHONPATH": f"{tests}:{tests.parent / 'src'}", "CUTAWAY_TELEMETRY_URL": address}
+    started = StdioServerParameters(command=sys.executable, args=["-c", _AGENT, str(filled)], env=env)
+
+    async def search() -> None:
+        async with Client(started, cache=None) as client:
+            assert not (await client.call_tool("search_notes", {"query": "quokka"})).is_error
+
+    anyio.run(search)
+
+    assert came.wait(30)
+    assert b"search" in bodies[0]
 
 
 def test_nothing_is_sent_unless_asked() -> None:

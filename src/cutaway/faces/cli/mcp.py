@@ -12,6 +12,7 @@ from cutaway.errors import UsageError
 from cutaway.faces.cli.prepare import home_of
 from cutaway.faces.engine import Engine
 from cutaway.faces.limits import Gate
+from cutaway.faces.telemetry import recording
 from cutaway.index.store import keeping_connections
 
 
@@ -25,8 +26,9 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"MCP needs more packages ({missing.name}). Run: pip install 'cutaway[serve]'") from None
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     home = home_of(options)
-    engine = Engine(home, load_settings(home))
-    engine.warm()
-    with keeping_connections(engine.settings):
+    settings = load_settings(home)
+    with recording(settings) as recorder, keeping_connections(settings):
+        engine = Engine(home, settings, recorder.record if recorder else None)
+        engine.warm()
         anyio.run(over_stdio, engine, Gate(os.cpu_count() or 2, waiting=64, patience=60))
     return 0
