@@ -98,13 +98,21 @@ def test_one_line_is_followed_by_mouse_and_by_keyboard(page: Any) -> None:
     """And the table's row with it."""
     page.goto(f"/explain?q={QUERY}")
     lines = page.locator(".flow .line")
+    assert page.locator("#followed").is_hidden()
     lines.last.dispatch_event("mouseover")
     assert 1 == page.locator("tr.on").count()
+    title = page.locator("tr.on .name a").text_content()
+    assert title == page.locator("#followed h3").text_content()
+    assert re.search(r"fuse.*lexical 0\.\d+ \+ similarity 0\.\d+", page.locator("#followed").inner_text(), re.DOTALL)
     assert "following" in page.locator(".flow").get_attribute("class")
     lines.last.dispatch_event("mouseout")
     assert 0 == page.locator("tr.on").count()
+    assert page.locator("#followed").is_hidden()
     lines.first.focus()
     assert 1 == page.locator("tr.on").count()
+    page.keyboard.press("Enter")
+    place = lines.first.get_attribute("data-c")
+    assert page.locator(f"#c{place} details .way").is_visible()
 
 
 def test_a_control_asks_again_in_place_and_says_what_changed(page: Any) -> None:

@@ -35,6 +35,7 @@ PAGES = {
     "neighbours, start": ("/neighbors", {}),
     "why": ("/why", {"q": QUERY, "note": "Cold retard"}),
     "why, start": ("/why", {}),
+    "why, which": ("/why", {"q": QUERY}),
     "index": ("/index", {}),
     "judged": ("/judged", {}),
 }
@@ -161,6 +162,20 @@ def test_the_chart_and_its_table_say_the_same(web: httpx2.Client) -> None:
 
     assert table
     assert lines == table
+
+
+def test_a_note_to_ask_about_can_be_picked(web: httpx2.Client) -> None:
+    """From all that the search saw, each note once, at its best row's place."""
+    trace = web.post("/api/v1/inspect/query", json={"query": QUERY}).json()
+    text = web.get("/why", params={"q": QUERY}).text
+    paths = list(dict.fromkeys(seen["path"] for seen in trace["candidates"]))
+
+    assert [f"bread:{path}" for path in paths] == [
+        unescape(said)
+        for said in re.findall(
+            r'</a>[^<]*(?:<span class="kind[^>]*>\w+</span>)?[^<]*<span class="dim">([^<]*)</span>', text
+        )
+    ]
 
 
 def test_a_note_whose_file_has_moved_on_shows_both_versions(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from cutaway.faces.web.charts import bars, flow, plane
 from cutaway.faces.web.frame import Here, framed
 from cutaway.faces.web.judging import grades
 from cutaway.faces.web.state import State, parsed
-from cutaway.faces.web.views import changed, fates, paged, stretches, window
+from cutaway.faces.web.views import AT_ONCE, best_rows, changed, fates, paged, stretches, window
 from cutaway.faces.whys import explained
 from cutaway.inspector.chunk_map import find_note
 
@@ -100,11 +100,13 @@ async def whyframed(request: Request, service: Here) -> Response:
     """Why a note is where it is, or nowhere."""
 
     def shown(state: State) -> dict[str, Any]:
-        if not (state["q"] and state["note"]):
-            return {"found": None}
-        asked = parsed(WhyIn, {**dict(state.search()), "note": state["note"]})
-        with service.engine.session(asked) as session:
-            return {"found": explained(session, asked)}
+        if not state["q"]:
+            return {"found": None, "seen": ()}
+        search = state.search()
+        with service.engine.session(search) as session:
+            if not state["note"]:
+                return {"found": None, "seen": best_rows(traced(session, search))[:AT_ONCE]}
+            return {"found": explained(session, parsed(WhyIn, {**dict(search), "note": state["note"]})), "seen": ()}
 
     return await framed(request, service, "why.html", shown)
 

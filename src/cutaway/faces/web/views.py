@@ -91,6 +91,14 @@ def condensed(journey: Sequence[StepOut]) -> list[tuple[str, StepOut]]:
     return made
 
 
+def best_rows(trace: TraceOut) -> list[CandidateOut]:
+    """Each note's candidate that came farthest, in their order."""
+    best = dict[tuple[str, str], CandidateOut]()
+    for seen in trace.candidates:
+        best.setdefault((seen.project, seen.path), seen)
+    return list(best.values())
+
+
 class Fate(NamedTuple):
     """What became of some of the candidates."""
 

@@ -40,11 +40,19 @@ function tell(owner, near) {
   panel().classList.toggle("up", near);
 }
 
-function follow(place) {
+// One candidate is followed through the chart and the table; pointed at in the chart, its arithmetic stands beside it.
+function follow(place, inChart) {
   const chart = document.querySelector(".flow");
   if (!chart) return;
   chart.classList.toggle("following", place !== null);
   for (const one of document.querySelectorAll("[data-c]")) one.classList.toggle("on", one.dataset.c === place);
+  const shown = document.getElementById("followed");
+  const row = inChart && place !== null ? document.getElementById(`c${place}`) : null;
+  shown.hidden = row === null;
+  if (row === null) return;
+  const title = document.createElement("h3");
+  title.textContent = row.querySelector(".name a").textContent;
+  shown.replaceChildren(title, ...row.querySelector(".facts").cloneNode(true).childNodes);
 }
 
 for (const [kind, on] of [["mouseover", true], ["focusin", true], ["mouseout", false], ["focusout", false]]) {
@@ -52,11 +60,13 @@ for (const [kind, on] of [["mouseover", true], ["focusin", true], ["mouseout", f
     const owner = event.target.closest?.("[data-facts]"), line = event.target.closest?.("[data-c]");
     // Where the panel is a sheet over the page, only what asks for it brings it up: the scores, or a chunk.
     if (owner && on) tell(owner, event.target.closest(".scores, .chunk") !== null);
-    if (line) follow(on ? line.dataset.c : null);
+    if (line) follow(on ? line.dataset.c : null, line.matches(".line"));
   });
 }
 
 document.addEventListener("click", (event) => {
+  const line = event.target.closest(".flow .line");
+  if (line) document.querySelector(`#c${line.dataset.c} details`).open = true;
   if (!event.target.closest("[data-facts], #panel")) panel()?.classList.remove("up");
 });
 
