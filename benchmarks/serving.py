@@ -21,6 +21,8 @@ import httpx2
 
 SHARES = {"search": 70, "search page 3": 10, "text search": 8, "inspect query": 6, "inspect chunks": 3, "neighbours": 3}
 
+Notes = list[tuple[str, str]]
+
 
 def main() -> None:
     parser = argparse.ArgumentParser()
@@ -43,41 +45,46 @@ def main() -> None:
                     break
                 except httpx2.ConnectError:
                     continue
-            titles = titles_of(client)
-            asked(client, "search", titles)  # models are loaded now
+            notes = notes_of(client)
+            asked(client, "search", notes)  # models are loaded now
             for clients in (1, options.clients):
-                report(f"{clients} clients", client, titles, clients, options.seconds, server.pid)
+                report(f"{clients} clients", client, notes, clients, options.seconds, server.pid)
             client.post("index/runs", json={})
-            report(f"{options.clients} clients, indexing", client, titles, options.clients, options.seconds, server.pid)
+            report(f"{options.clients} clients, indexing", client, notes, options.clients, options.seconds, server.pid)
             print("run:", client.get("index/runs").json()["runs"][0]["state"])
     finally:
         server.terminate()
         print("exit code", server.wait(60))
 
 
-def titles_of(client: httpx2.Client) -> list[str]:
-    """Titles to ask for."""
+def notes_of(client: httpx2.Client) -> Notes:
+    """Notes to ask for: their titles, and the names that no other note has."""
     wanted = {"query": "the note of a list", "all_projects": True, "limit": 500}
     hits = client.post("search", json=wanted).json()["hits"]
-    return [hit["title"] for hit in hits if hit["title"].strip()]
+    return [(hit["title"], f"{hit['project']}:{hit['path']}") for hit in hits if hit["title"].strip()]
 
 
-def asked(client: httpx2.Client, kind: str, titles: list[str]) -> int:
+def asked(client: httpx2.Client, kind: str, notes: Notes) -> int:
     """One request of a kind; its status."""
-    title = random.choice(titles)
-    query = {"query": f"{title} {random.choice(titles).split()[0]}", "all_projects": True, "literal": True}
+    (title, name), (other, _) = random.choice(notes), random.choice(notes)
+    query = {"query": f"{title} {other.split()[0]}", "all_projects": True, "literal": True}
     ask: dict[str, Callable[[], httpx2.Response]] = {
         "search": lambda: client.post("search", json=query),
         "search page 3": lambda: client.post("search", json={**query, "page": 3}),
         "text search": lambda: client.post("search", json={**query, "mode": "text"}),
         "inspect query": lambda: client.post("inspect/query", json=query),
-        "inspect chunks": lambda: client.get("inspect/chunks", params={"note": title, "all_projects": True}),
-        "neighbours": lambda: client.post("inspect/neighbors", json={"text": title, "all_projects": True}),
+        "inspect chunks": lambda: client.get("inspect/chunks", params={"note": name, "all_projects": True}),
+        "neighbours": lambda: client.post("inspect/neighbors", json={"target": name, "all_projects": True}),
     }
-    return ask[kind]().status_code
+    answer = ask[kind]()
+    if answer.is_error:
+        print("refused:", kind, query["query"], name, answer.text, file=sys.stderr)
+    return answer.status_code
 
 
-def report(name: str, client: httpx2.Client, titles: list[str], clients: int, seconds: float, pid: int) -> None:
+def report(
+    name: str, client: httpx2.Client, notes: list[tuple[str, str]], clients: int, seconds: float, pid: int
+) -> None:
     """Ask for so long, and print what it was like."""
     until, took, statuses = monotonic() + seconds, defaultdict[str, list[float]](list), defaultdict[int, int](int)
 
@@ -86,7 +93,7 @@ def report(name: str, client: httpx2.Client, titles: list[str], clients: int, se
         while monotonic() < until:
             kind = chance.choices([*SHARES], [*SHARES.values()])[0]
             start = perf_counter()
-            statuses[asked(client, kind, titles)] += 1
+            statuses[asked(client, kind, notes)] += 1
             took[kind].append(perf_counter() - start)
 
     before = memory(pid)
