@@ -164,6 +164,16 @@ def test_the_chart_and_its_table_say_the_same(web: httpx2.Client) -> None:
     assert lines == table
 
 
+def test_what_an_address_changes_holds_on_every_page(web: httpx2.Client) -> None:
+    """From the explanation back to the results, under the same settings."""
+    changed = {"q": QUERY, "tie": "0", "set": "saturation=0.2"}
+    titles = re.findall(r'<span class="rank">\d+</span> <a [^>]*>([^<]*)</a>', web.get("/", params=changed).text)
+    first = re.findall(r'<td class="name"><a [^>]*>([^<]*)</a>', web.get("/explain", params=changed).text)
+    plain = re.findall(r'<span class="rank">\d+</span> <a [^>]*>([^<]*)</a>', web.get("/", params={"q": QUERY}).text)
+
+    assert first[: len(titles)] == titles != plain
+
+
 def test_a_note_to_ask_about_can_be_picked(web: httpx2.Client) -> None:
     """From all that the search saw, each note once, at its best row's place."""
     trace = web.post("/api/v1/inspect/query", json={"query": QUERY}).json()
@@ -208,6 +218,8 @@ def test_a_note_is_drawn_whole_and_byte_for_byte(web: httpx2.Client) -> None:
         ("/", {"q": QUERY, "limit": "many"}, 400, "limit: "),
         ("/", {"q": QUERY, "page": "-1"}, 400, "page: "),
         ("/explain", {"q": QUERY, "tie": "9"}, 400, "tie_breaker"),
+        ("/", {"q": QUERY, "tie": "9"}, 400, "tie_breaker"),
+        ("/why", {"q": QUERY, "note": "Cold retard", "tie": "9"}, 400, "tie_breaker"),
         ("/explain", {"q": QUERY, "set": "embedder_url=http://evil.example"}, 400, "cannot change"),
         ("/note", {"note": "no such note"}, 404, "no such note"),
         ("/note", {}, 400, "note: "),

@@ -30,7 +30,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
-async def searchframed(request: Request, service: Here) -> Response:
+async def search_page(request: Request, service: Here) -> Response:
     """Search, and a page of results."""
 
     def shown(state: State) -> dict[str, Any]:
@@ -38,13 +38,13 @@ async def searchframed(request: Request, service: Here) -> Response:
             return {"answer": None}
         asked = state.search()
         with service.engine.session(asked) as session:
-            return {"answer": paged(session, asked), "grades": grades(session, state["q"])}
+            return {"answer": paged(_under(session, state), asked), "grades": grades(session, state["q"])}
 
     return await framed(request, service, "search.html", shown)
 
 
 @router.get("/explain")
-async def explainframed(request: Request, service: Here) -> Response:
+async def explain_page(request: Request, service: Here) -> Response:
     """The same search with its casing off, and what changed since the last look."""
 
     def shown(state: State) -> dict[str, Any]:
@@ -52,7 +52,7 @@ async def explainframed(request: Request, service: Here) -> Response:
         if not state["q"]:
             return {"trace": None}
         with service.engine.session(asked) as session:
-            trace = _traced_under(session, state)
+            trace = traced(_under(session, state), asked)
             drawn = window(trace, state["fate"], state["at"] or "0")
             pictures = {"flow": flow(trace, drawn), "fates": fates(trace), "drawn": drawn}
             return {"trace": trace, "diff": _since(session, request, trace), **pictures}
@@ -61,7 +61,7 @@ async def explainframed(request: Request, service: Here) -> Response:
 
 
 @router.get("/note")
-async def noteframed(request: Request, service: Here) -> Response:
+async def note_page(request: Request, service: Here) -> Response:
     """A note as the index sees it."""
 
     def shown(state: State) -> dict[str, Any]:
@@ -78,7 +78,7 @@ async def noteframed(request: Request, service: Here) -> Response:
 
 
 @router.get("/neighbors")
-async def neighboursframed(request: Request, service: Here) -> Response:
+async def neighbours_page(request: Request, service: Here) -> Response:
     """What lies around a passage."""
 
     def shown(state: State) -> dict[str, Any]:
@@ -96,14 +96,15 @@ async def neighboursframed(request: Request, service: Here) -> Response:
 
 
 @router.get("/why")
-async def whyframed(request: Request, service: Here) -> Response:
+async def why_page(request: Request, service: Here) -> Response:
     """Why a note is where it is, or nowhere."""
 
     def shown(state: State) -> dict[str, Any]:
         if not state["q"]:
             return {"found": None, "seen": ()}
         search = state.search()
-        with service.engine.session(search) as session:
+        with service.engine.session(search) as opened:
+            session = _under(opened, state)
             if not state["note"]:
                 return {"found": None, "seen": best_rows(traced(session, search))[:AT_ONCE]}
             return {"found": explained(session, parsed(WhyIn, {**dict(search), "note": state["note"]})), "seen": ()}
@@ -112,7 +113,7 @@ async def whyframed(request: Request, service: Here) -> Response:
 
 
 @router.get("/index")
-async def indexframed(request: Request, service: Here) -> Response:
+async def index_page(request: Request, service: Here) -> Response:
     """What is indexed, what lags behind, and runs."""
 
     def shown(_: State) -> dict[str, Any]:
@@ -124,11 +125,10 @@ async def indexframed(request: Request, service: Here) -> Response:
     return await framed(request, service, "index.html", shown)
 
 
-def _traced_under(session: Session, state: State) -> TraceOut:
-    """The search under what the page changes."""
+def _under(session: Session, state: State) -> Session:
+    """The session under the settings that the address changes."""
     pairs = state.all("set") + [f"tie_breaker={value}" for value in state.all("tie")]
-    under = replace(session, settings=changed(session.settings, pairs)) if pairs else session
-    return traced(under, state.search())
+    return replace(session, settings=changed(session.settings, pairs)) if pairs else session
 
 
 def _since(session: Session, request: Request, trace: TraceOut) -> DiffOut | None:
@@ -139,4 +139,4 @@ def _since(session: Session, request: Request, trace: TraceOut) -> DiffOut | Non
     then = State(parse_qs(before, max_num_fields=100))
     if then["q"] != trace.query:
         return None
-    return DiffOut.of(_traced_under(session, then), trace, ("before", "now"))
+    return DiffOut.of(traced(_under(session, then), then.search()), trace, ("before", "now"))
