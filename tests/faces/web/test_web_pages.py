@@ -27,6 +27,10 @@ PAGES = {
     "nothing": ("/", {"q": "tag:nowhere"}),
     "explain, start": ("/explain", {}),
     "explain": ("/explain", {"q": QUERY}),
+    "explain, nothing": ("/explain", {"q": "tag:nowhere"}),
+    "explain, listed": ("/explain", {"q": "tag:salt"}),
+    "explain, no such fate": ("/explain", {"q": QUERY, "fate": "nothing of the kind"}),
+    "explain, beyond the last": ("/explain", {"q": QUERY, "at": "9000"}),
     "explain changed": ("/explain", {"q": QUERY, "tie": "0", "sim": "0.5", "from": f"q={QUERY}"}),
     "note": ("/note", {"note": "Salt myths"}),
     "note coloured": ("/note", {"note": "Salt myths", "q": QUERY}),
@@ -171,7 +175,12 @@ def test_what_an_address_changes_holds_on_every_page(web: httpx2.Client) -> None
     first = re.findall(r'<td class="name"><a [^>]*>([^<]*)</a>', web.get("/explain", params=changed).text)
     plain = re.findall(r'<span class="rank">\d+</span> <a [^>]*>([^<]*)</a>', web.get("/", params={"q": QUERY}).text)
 
+    why = web.get("/why", params={**changed, "note": "Cold retard"}).text
+
     assert first[: len(titles)] == titles != plain
+    for text in (web.get("/", params=changed).text, why):
+        assert "saturation=0.2 · tie_breaker=0 ·" in text  # and says so
+        assert '<input type="hidden" name="set" value="saturation=0.2">' in text
 
 
 def test_a_note_to_ask_about_can_be_picked(web: httpx2.Client) -> None:
